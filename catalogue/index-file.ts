@@ -1,0 +1,69 @@
+// index.json, the door of a gateway: the settings a server needs and the catalogue files it serves. Written last.
+import { z } from 'zod';
+import { countsSchema, digestSchema } from './source-catalogue.ts';
+
+/** The format that this version writes. A server reads this one and the one before, and refuses a newer one. */
+export const indexFormat = 1;
+
+/** A scope: what may be seen. Both given: both must hold; `tags` matches any of them. */
+export const scopeSchema = z.object({ library: z.string().optional(), tags: z.array(z.string()).optional() });
+export type ScopeSetting = z.infer<typeof scopeSchema>;
+
+export const librarySettingSchema = z.object({
+  name: z.string(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  tags: z.array(z.string()).default([]),
+});
+export type LibrarySetting = z.infer<typeof librarySettingSchema>;
+
+/** pending: never fetched. failed: nothing to serve. stale: served from the last good harvest after a failure. */
+export const sourceStateSchema = z.enum(['ok', 'stale', 'failed', 'pending']);
+export type SourceState = z.infer<typeof sourceStateSchema>;
+
+/** An address that this gateway gives to something other than its own catalogue says, or to nothing. */
+export const moveSchema = z.object({
+  kind: z.string(),
+  /** The address in the source's catalogue, relative to the library. */
+  from: z.string(),
+  /** The address in this gateway, relative to the library; absent when it is rejected. */
+  to: z.string().optional(),
+});
+export type Move = z.infer<typeof moveSchema>;
+
+export const indexSourceSchema = z.object({
+  name: z.string(),
+  state: sourceStateSchema,
+  /** Why the state is not ok: a reason of the SkillSource's Ready condition and its message. */
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  library: z.string(),
+  /** The tags of the custom resource, for scope. */
+  tags: z.array(z.string()),
+  refreshSeconds: z.int().optional(),
+  revision: z.string().optional(),
+  /** When the content last changed, RFC 3339. */
+  built: z.string().optional(),
+  counts: countsSchema.optional(),
+  /** The catalogue file: path relative to the volume, digest and size of the whole file. */
+  catalogue: z.object({ path: z.string(), digest: digestSchema, size: z.int() }).optional(),
+  moves: z.array(moveSchema).default([]),
+});
+export type IndexSource = z.infer<typeof indexSourceSchema>;
+
+export const indexSchema = z.object({
+  format: z.int(),
+  gateway: z.object({ namespace: z.string(), name: z.string() }),
+  /** Grows by one with every index.json of this gateway. */
+  generation: z.int().min(1),
+  /** When this index.json was written, RFC 3339. */
+  published: z.string(),
+  /** SHA-256 over everything here but generation and published. */
+  digest: digestSchema,
+  instructions: z.string().optional(),
+  scope: scopeSchema,
+  libraries: z.array(librarySettingSchema),
+  /** In the order of their right to an address: creationTimestamp, then name. */
+  sources: z.array(indexSourceSchema),
+});
+export type Index = z.infer<typeof indexSchema>;

@@ -1,0 +1,77 @@
+// What the reconcilers need of Kubernetes. Two things give it: an API server, and a folder of manifests on a laptop.
+
+/** An object as the API server sends it: metadata trimmed to what is used, spec and status unparsed, all frozen. */
+export interface KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: unknown;
+  status?: unknown;
+}
+
+export interface ObjectMeta {
+  namespace: string;
+  name: string;
+  uid: string;
+  generation: number;
+  resourceVersion: string;
+  /** RFC 3339. */
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  labels: Readonly<Record<string, string>>;
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** `namespace/name`. */
+export type ObjectKey = string;
+export const keyOf = (object: { metadata: { namespace: string; name: string } }): ObjectKey =>
+  `${object.metadata.namespace}/${object.metadata.name}`;
+
+/** A watched kind: the last known state of every object, and who wants to hear of changes. */
+export interface Store {
+  get(key: ObjectKey): KubernetesObject | undefined;
+  list(): KubernetesObject[];
+  /** True once the first list has arrived whole. */
+  readonly synced: boolean;
+  /** Listeners hear keys only, after the store has the new state; a deleted object's key too. They must not throw. */
+  onChange(listener: (key: ObjectKey) => void): void;
+}
+
+export interface EventRecord {
+  type: 'Normal' | 'Warning';
+  /** UpperCamelCase. */
+  reason: string;
+  /** What was being done, UpperCamelCase: `Fetch`, `Publish`. */
+  action: string;
+  /** At most 1 kB. */
+  note: string;
+}
+
+/** A ConfigMap's content and what identifies it. */
+export interface ConfigMapContent {
+  data: ReadonlyMap<string, Buffer>;
+  annotations: Readonly<Record<string, string>>;
+}
+
+export interface SecretContent {
+  data: ReadonlyMap<string, Buffer>;
+  /** Moves when the Secret changes. */
+  resourceVersion: string;
+}
+
+export interface Cluster {
+  readonly sources: Store;
+  readonly gateways: Store;
+  /** ConfigMaps without their data: told so that a change is noticed at once. */
+  readonly configMaps: Store;
+  /** Starts list and watch; resolves when the signal aborts and everything has ended. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves when all stores have synced. */
+  synced(signal: AbortSignal): Promise<void>;
+  readSecret(namespace: string, name: string): Promise<SecretContent | undefined>;
+  readConfigMap(namespace: string, name: string): Promise<ConfigMapContent | undefined>;
+  /** Server-side apply of the whole status under the operator's one field manager. */
+  applyStatus(object: KubernetesObject, status: Record<string, unknown>): Promise<void>;
+  /** Never fails a reconcile: what cannot be recorded is logged and dropped. */
+  recordEvent(object: KubernetesObject, event: EventRecord): void;
+}
