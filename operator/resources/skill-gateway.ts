@@ -1,44 +1,110 @@
 // SkillGateway: one door through which agents read, as a custom resource.
 import { z } from 'zod';
-import { libraryNamePattern } from '../../catalogue/names.ts';
+import { conditions, labels, longest, observedGeneration, text } from './fields.ts';
 
-const tag = z.string().min(1).max(64);
+const tags = () => z.array(text(longest.tag).describe('One tag.')).max(64);
 
-export const skillGatewaySpecSchema = z.object({
-  sources: z
-    .object({
-      selector: z
-        .object({
-          matchLabels: z.record(z.string().max(317), z.string().max(63)).optional(),
-          matchExpressions: z
-            .array(
-              z.object({
-                key: z.string().min(1).max(317),
-                operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-                values: z.array(z.string().max(63)).max(64).optional(),
-              }),
-            )
-            .max(64)
-            .optional(),
-        })
-        .optional(),
-      names: z.array(z.string().min(1).max(253)).max(256).optional(),
-    })
-    .optional(),
-  libraries: z
+const selectorSchema = z.object({
+  matchLabels: labels.optional().describe('Labels that a SkillSource must have.'),
+  matchExpressions: z
     .array(
-      z.object({
-        name: z.string().regex(libraryNamePattern).max(64),
-        title: z.string().max(128).optional(),
-        description: z.string().max(1024).optional(),
-        tags: z.array(tag).max(64).default([]),
-      }),
+      z
+        .object({
+          key: text(317).describe('The key of the label.'),
+          operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How the label stands to the values.'),
+          values: z
+            .array(text(63).describe('One value.'))
+            .max(64)
+            .optional()
+            .describe('For In and NotIn: at least one. For Exists and DoesNotExist: none.'),
+        })
+        .describe('One requirement.'),
     )
-    .max(256)
-    .default([]),
-  scope: z
-    .object({ library: z.string().regex(libraryNamePattern).max(64).optional(), tags: z.array(tag).max(64).optional() })
-    .prefault({}),
-  instructions: z.string().max(4096).optional(),
+    .max(64)
+    .optional()
+    .describe('Requirements on labels. All must hold.'),
 });
+
+const librarySchema = z
+  .object({
+    name: text(longest.library).describe('The library, as in skill://LIBRARY/….'),
+    title: text(128).optional().describe('Its name for people.'),
+    description: text(1024).optional().describe('What an agent finds in it, in a sentence.'),
+    tags: tags().default([]).describe('Tags of everything in it, besides those of its sources.'),
+  })
+  .describe('One library.');
+
+export const skillGatewaySpecSchema = z
+  .object({
+    sources: z
+      .object({
+        selector: selectorSchema
+          .optional()
+          .describe('Serve the SkillSources whose labels match. An empty selector matches all.'),
+        names: z
+          .array(text(longest.name).min(1).describe('The name of a SkillSource.'))
+          .max(256)
+          .optional()
+          .describe('Serve the SkillSources of these names.'),
+      })
+      .optional()
+      .describe('Which SkillSources of this namespace are served: by selector or by names. Left out: all of them.'),
+    libraries: z
+      .array(librarySchema)
+      .max(256)
+      .default([])
+      .describe('What to say of libraries. Those not named here are served too, without title and description.'),
+    scope: z
+      .object({
+        library: text(longest.library).optional().describe('Only this library, or this group of skills.'),
+        tags: tags().optional().describe('Only what has at least one of these tags.'),
+      })
+      .prefault({})
+      .describe('The most that anybody sees through this gateway. Left out: everything.'),
+    instructions: text(4096).optional().describe('What MCP clients show the model about this gateway.'),
+  })
+  .prefault({})
+  .describe('What to serve, and to whom.');
 export type SkillGatewaySpec = z.infer<typeof skillGatewaySpecSchema>;
+
+const total = (what: string) => z.int().min(0).optional().describe(what);
+
+export const skillGatewayStatusSchema = z
+  .object({
+    observedGeneration,
+    conditions: conditions.describe(
+      'Ready: a catalogue of the current spec is published. SourcesReady: whether any source is missing, failed or stale. ' +
+        'Reconciling: it is being worked on. Stalled: a person must change something.',
+    ),
+    url: text(longest.url).optional().describe('The MCP address to give to agents.'),
+    catalogue: z
+      .object({
+        digest: text(80).optional().describe('SHA-256 over what is published.'),
+        generation: total('Grows by one with every catalogue that is published.'),
+        libraries: total('Libraries with a source that is served.'),
+        skills: total('Skills that are served.'),
+        prompts: total('Prompts that are served.'),
+        rules: total('Rules that are served.'),
+        profiles: total('Profiles that are served.'),
+        sources: total('Sources that are selected.'),
+        staleSources: total('Sources that are served from the last good harvest after a failure.'),
+      })
+      .optional()
+      .describe('What is published.'),
+    conflicts: z
+      .array(
+        z
+          .object({
+            address: text(4096).describe('The address that two sources want, without skill://.'),
+            source: text(longest.name).describe('The SkillSource that did not get it.'),
+            movedTo: text(4096).optional().describe('Where its artifact is instead. Left out: it was rejected.'),
+          })
+          .describe('One address.'),
+      )
+      .max(20)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('The first 20 addresses that more than one source wants.'),
+  })
+  .describe('How the gateway stands.');
+export type SkillGatewayStatus = z.infer<typeof skillGatewayStatusSchema>;

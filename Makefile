@@ -1,0 +1,33 @@
+# What a machine needs: Node 20 or newer with npm, git, make; for the tests also Go 1.26 or newer and openssl.
+# Node 24, on which everything runs, comes with the packages.
+SHELL := bash
+.DEFAULT_GOAL := help
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+.PHONY: help install run test check generate bench
+
+help: ## Show these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+install: node_modules/.package-lock.json ## Install the packages, when they are not what package-lock.json says
+
+node_modules/.package-lock.json: package-lock.json
+	@command -v npm > /dev/null || { echo "npm is missing. Install Node 20 or newer with npm: https://nodejs.org/en/download" >&2; exit 1; }
+	npm ci --no-audit --no-fund
+	@touch $@
+
+run: install ## Run Lyceum on this machine, without a cluster, on examples/quickstart
+	@npm run -s lyceum -- run examples/quickstart
+
+test: install ## Run all tests, against a real Kubernetes API server too (the first run builds it)
+	@for tool in git openssl; do command -v $$tool > /dev/null || { echo "$$tool is missing, the tests need it. Install it with your package manager." >&2; exit 1; }; done
+	@npm test --silent
+
+check: install ## Check format, lint and types
+	@npm run -s check
+
+generate: install ## Write the CustomResourceDefinitions in crds/ from the schemas
+	@npm run -s generate
+
+bench: install ## Measure, print the table, write bench/results.json
+	@npm run -s bench

@@ -1,0 +1,119 @@
+// The API server that tests talk to: the one that the whole suite shares, or one of its own for a file that is run alone.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { parse, stringify } from 'yaml';
+import { type Coordinates, coordinatesVariable } from './coordinates.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+export interface Answer {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A ServiceAccount with the Role that Lyceum ships, as the operator has it in a real cluster. */
+export interface OperatorAccount {
+  /** A bearer token from the TokenRequest API, good for an hour. */
+  token: string;
+  /** Path of a kubeconfig with that token. */
+  kubeconfig: string;
+}
+
+export interface ApiServer extends Coordinates {
+  /** Runs kubectl as an administrator. @param input its standard input (`apply -f -`) @throws with what kubectl said */
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  /** The same, where a refusal is what is expected. */
+  tryKubectl(args: readonly string[], input?: string): Promise<Answer>;
+  /** Makes a namespace that no other test has. @returns its name */
+  namespace(): Promise<string>;
+  /** Makes the operator's ServiceAccount in a namespace, bound to operator/kubernetes/role.yaml there. */
+  operatorAccount(namespace: string): Promise<OperatorAccount>;
+}
+
+/** A control plane that was started here, and how to end it. */
+export interface StartedControlPlane extends AsyncDisposable {
+  coordinates: Coordinates;
+}
+
+/** Starts a control plane with Lyceum's CRDs in it. It ends when disposed, or when this process ends in whatever way. */
+export async function startControlPlane(): Promise<StartedControlPlane> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'control-plane.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
+  if (line === undefined) throw new Error('the API server for the tests did not start; what is missing is told above');
+  // A process that only waits for the control plane may end: it takes the control plane with it.
+  child.unref();
+  for (const stream of [child.stdin, child.stdout] as unknown as Socket[]) stream.unref();
+  return {
+    coordinates: JSON.parse(line),
+    [Symbol.asyncDispose]: async () => {
+      child.ref();
+      child.stdin.end();
+      await once(child, 'exit');
+    },
+  };
+}
+
+let shared: Promise<ApiServer> | undefined;
+
+/** The API server of this process; started at the first call where no test runner has started one. */
+export function apiServer(): Promise<ApiServer> {
+  shared ??= (async () => {
+    const given = process.env[coordinatesVariable];
+    return connect(given ? JSON.parse(given) : (await startControlPlane()).coordinates);
+  })();
+  return shared;
+}
+
+function connect(coordinates: Coordinates): ApiServer {
+  const tryKubectl = async (args: readonly string[], input = ''): Promise<Answer> => {
+    const child = spawn(join(coordinates.bin, 'kubectl'), ['--kubeconfig', coordinates.kubeconfig, ...args], {
+      // Discovery is cached in the control plane's folder, not in the home of whoever runs the tests.
+      env: { ...process.env, KUBECACHEDIR: join(coordinates.folder, 'kubectl') },
+    });
+    child.stdin.on('error', () => {}).end(input);
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { code, stdout, stderr };
+  };
+  const kubectl = async (args: readonly string[], input?: string): Promise<string> => {
+    const { code, stdout, stderr } = await tryKubectl(args, input);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr || `exit ${code}`}`);
+    return stdout;
+  };
+  const namespace = async (): Promise<string> => {
+    const name = `test-${randomBytes(5).toString('hex')}`;
+    await kubectl(['create', 'namespace', name]);
+    return name;
+  };
+  const operatorAccount = async (inNamespace: string): Promise<OperatorAccount> => {
+    const role = parse(await readFile(join(repository, 'operator/kubernetes/role.yaml'), 'utf8'));
+    const { name } = role.metadata;
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } };
+    const binding = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: inNamespace }],
+    };
+    const manifests = [account, role, binding].map((object) => stringify(object)).join('---\n');
+    await kubectl(['apply', '-n', inNamespace, '-f', '-'], manifests);
+    const token = (await kubectl(['create', 'token', name, '-n', inNamespace, '--duration=1h'])).trim();
+    const path = join(coordinates.folder, `${inNamespace}.kubeconfig`);
+    const config = parse(await readFile(coordinates.kubeconfig, 'utf8'));
+    config.contexts = [{ name: 'test', context: { cluster: 'test', user: name, namespace: inNamespace } }];
+    config.users = [{ name, user: { token } }];
+    await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+    return { token, kubeconfig: path };
+  };
+  return { ...coordinates, kubectl, tryKubectl, namespace, operatorAccount };
+}

@@ -1,0 +1,22 @@
+// The test runner: one API server for the whole suite, `node --test` over every test file, and nothing left behind.
+// Arguments, where given, stand for the test files: npm test -- 'test/harvest/**/*.test.ts'
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { startControlPlane } from './cluster/api-server.ts';
+import { coordinatesVariable } from './cluster/coordinates.ts';
+
+const files = process.argv.length > 2 ? process.argv.slice(2) : ['test/**/*.test.ts'];
+
+await using controlPlane = await startControlPlane();
+const tests = spawn(
+  process.execPath,
+  ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism()}`, ...files],
+  {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, [coordinatesVariable]: JSON.stringify(controlPlane.coordinates) },
+  },
+);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tests.kill(signal));
+const [code] = await once(tests, 'exit');
+process.exitCode = code ?? 1;
