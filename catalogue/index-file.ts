@@ -1,6 +1,7 @@
 // index.json, the door of a gateway: the settings a server needs and the catalogue files it serves. Written last.
 import { z } from 'zod';
-import { countsSchema, digestSchema } from './source-catalogue.ts';
+import { digestOf } from './digest.ts';
+import { catalogueRefSchema, countsSchema, digestSchema } from './source-catalogue.ts';
 
 /** The format that this version writes. A server reads this one and the one before, and refuses a newer one. */
 export const indexFormat = 1;
@@ -45,8 +46,7 @@ export const indexSourceSchema = z.object({
   /** When the content last changed, RFC 3339. */
   built: z.string().optional(),
   counts: countsSchema.optional(),
-  /** The catalogue file: path relative to the volume, digest and size of the whole file. */
-  catalogue: z.object({ path: z.string(), digest: digestSchema, size: z.int() }).optional(),
+  catalogue: catalogueRefSchema.optional(),
   moves: z.array(moveSchema).default([]),
 });
 export type IndexSource = z.infer<typeof indexSourceSchema>;
@@ -67,3 +67,20 @@ export const indexSchema = z.object({
   sources: z.array(indexSourceSchema),
 });
 export type Index = z.infer<typeof indexSchema>;
+
+/** What a gateway's reconciler decides; the rest of index.json is the publication's. */
+export type IndexContent = Omit<Index, 'format' | 'gateway' | 'generation' | 'published' | 'digest'>;
+
+/**
+ * `sha256:<hex>` over everything in an index but generation, published and digest, in the order its keys have: fields
+ * that this version does not know count, so that a reader of the same format can still check them.
+ */
+export function indexDigest(index: object): string {
+  const {
+    generation: _generation,
+    published: _published,
+    digest: _digest,
+    ...content
+  } = index as Record<string, unknown>;
+  return digestOf(JSON.stringify(content));
+}

@@ -3,6 +3,10 @@
 /** `gateways/<namespace>/<name>/index.json`. */
 export const indexPath = (namespace: string, name: string): string => `${gatewayFolder(namespace, name)}/index.json`;
 
+/** Which catalogues a gateway served and until when, so that they are collected neither early nor never. */
+export const historyPath = (namespace: string, name: string): string =>
+  `${gatewayFolder(namespace, name)}/history.json`;
+
 export const gatewayFolder = (namespace: string, name: string): string => `gateways/${namespace}/${name}`;
 
 /** Everything that one source has published, and the operator's own record of it. */
@@ -14,17 +18,22 @@ export const recordPath = (namespace: string, name: string): string => `${source
 /** What a source's backend wants to remember between looks (git: tree objects). Servers do not read it. */
 export const memoryPath = (namespace: string, name: string): string => `${sourceFolder(namespace, name)}/upstream`;
 
+export const cataloguesFolder = (namespace: string, name: string): string =>
+  `${sourceFolder(namespace, name)}/catalogues`;
+
+export const segmentsFolder = (namespace: string, name: string): string => `${sourceFolder(namespace, name)}/segments`;
+
 /** @param digest `sha256:<hex>` of the file's bytes */
 export const cataloguePath = (namespace: string, name: string, digest: string): string =>
-  `${sourceFolder(namespace, name)}/catalogues/${hex(digest)}.jsonl`;
+  `${cataloguesFolder(namespace, name)}/${hex(digest)}.jsonl`;
 
 /** Blobs one after the other. @param digest `sha256:<hex>` of the file's bytes */
 export const segmentPath = (namespace: string, name: string, digest: string): string =>
-  `${sourceFolder(namespace, name)}/segments/${hex(digest)}.segment`;
+  `${segmentsFolder(namespace, name)}/${hex(digest)}.segment`;
 
 /** Sorted records of 44 bytes: SHA-256 (32), offset (8, big-endian), length (4, big-endian). */
 export const segmentIndexPath = (namespace: string, name: string, digest: string): string =>
-  `${sourceFolder(namespace, name)}/segments/${hex(digest)}.index`;
+  `${segmentsFolder(namespace, name)}/${hex(digest)}.index`;
 
 /** Files under construction; on the same file system as the rest, since they are renamed into place. */
 export const temporaryFolder = 'tmp';

@@ -8,6 +8,10 @@ export const sourceCatalogueFormat = 1;
 /** `sha256:` and 64 lower-case hex digits, over the exact bytes that are served. */
 export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
+/** A catalogue file: path relative to the volume, digest and size of the whole file. */
+export const catalogueRefSchema = z.object({ path: z.string(), digest: digestSchema, size: z.int() });
+export type CatalogueRef = z.infer<typeof catalogueRefSchema>;
+
 /** One file of an artifact. `path` is relative to the artifact's folder, raw. `text`: valid UTF-8 that round-trips. */
 export const fileRowSchema = z.object({
   path: z.string(),
@@ -49,6 +53,13 @@ export const artifactRowSchema = z.object({
   files: z.array(fileRowSchema),
 });
 export type ArtifactRow = z.infer<typeof artifactRowSchema>;
+
+/** No line of a catalogue file names more files than this, so that no line takes long to parse. */
+export const filesPerLine = 256;
+
+/** A line before an artifact's, with the first of its files. Only lines are cut so: in memory an artifact has them all. */
+export const firstFilesRowSchema = z.object({ row: z.literal('files'), files: z.array(fileRowSchema) });
+export type FirstFilesRow = z.infer<typeof firstFilesRowSchema>;
 
 /** One pack file. `path` is its address below the library and its path in the source, below `subdirectory`. */
 export const packFileRowSchema = fileRowSchema.extend({ row: z.literal('file') });

@@ -1,0 +1,56 @@
+// Reads a gateway's index.json, opened anew each time: a kept descriptor would show the file that was renamed over.
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Index, indexDigest, indexFormat, indexSchema } from './index-file.ts';
+import { indexPath } from './layout.ts';
+import { CatalogueUnreadable, checkFormat, unreadable } from './unreadable.ts';
+
+/** The largest index.json that is read, in bytes. */
+const longestIndex = 64 * 1024 * 1024;
+
+/**
+ * A gateway's index, whole and checked against its own digest.
+ * @param root absolute path of the volume
+ * @throws CatalogueUnreadable
+ */
+export async function readIndex(root: string, namespace: string, name: string): Promise<Index> {
+  const path = indexPath(namespace, name);
+  let text: string;
+  try {
+    text = await readWhole(root, path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new CatalogueUnreadable('Corrupt', path, 'is not JSON: let the operator publish it again');
+  }
+  if (typeof content !== 'object' || content === null) {
+    throw new CatalogueUnreadable('Corrupt', path, 'is no JSON object: let the operator publish it again');
+  }
+  checkFormat(path, 'format' in content ? content.format : undefined, indexFormat);
+  const parsed = indexSchema.safeParse(content);
+  if (!parsed.success) {
+    const where = parsed.error.issues[0]?.path.join('.') || 'the whole';
+    throw new CatalogueUnreadable('Corrupt', path, `does not have the shape of its format at ${where}`);
+  }
+  if (indexDigest(content) !== parsed.data.digest) {
+    throw new CatalogueUnreadable('Corrupt', path, 'does not match its own digest: let the operator publish it again');
+  }
+  return parsed.data;
+}
+
+async function readWhole(root: string, path: string): Promise<string> {
+  const handle = await open(join(root, path), 'r');
+  try {
+    const { size } = await handle.stat();
+    if (size > longestIndex) {
+      throw new CatalogueUnreadable('Corrupt', path, `has ${size} bytes, at most ${longestIndex} are read`);
+    }
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}

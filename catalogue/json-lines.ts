@@ -1,0 +1,58 @@
+// Reads a file of JSON lines in slices, so that a long one never holds up what else the program is doing.
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { Slices } from './slices.ts';
+
+const chunkBytes = 128 * 1024;
+const newline = 0x0a;
+
+/** A line that is longer than a reader is ready to hold. */
+export class LineTooLong extends Error {}
+
+/**
+ * Hands every line of a file, without its newline, to `take`, in order. The bytes are valid only during the call.
+ * @param path absolute
+ * @param longestLine in bytes
+ * @returns bytes read and their digest, `sha256:<hex>`
+ * @throws LineTooLong, whatever `take` throws, and whatever opening and reading throw
+ */
+export async function readLines(
+  path: string,
+  longestLine: number,
+  take: (line: Buffer) => void,
+): Promise<{ size: number; digest: string }> {
+  const handle = await open(path, 'r');
+  try {
+    const hash = createHash('sha256');
+    const slices = new Slices();
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    let rest: Buffer[] = [];
+    let restBytes = 0;
+    let size = 0;
+    for (;;) {
+      const { bytesRead } = await handle.read(chunk, 0, chunkBytes, size);
+      if (bytesRead === 0) break;
+      size += bytesRead;
+      const bytes = chunk.subarray(0, bytesRead);
+      hash.update(bytes);
+      let from = 0;
+      for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, from)) {
+        const line = bytes.subarray(from, end);
+        take(restBytes === 0 ? line : Buffer.concat([...rest, line]));
+        rest = [];
+        restBytes = 0;
+        from = end + 1;
+        if (slices.over) await slices.turn();
+      }
+      if (from < bytesRead) {
+        restBytes += bytesRead - from;
+        if (restBytes > longestLine) throw new LineTooLong(`a line is longer than ${longestLine} bytes`);
+        rest.push(Buffer.from(bytes.subarray(from)));
+      }
+    }
+    if (restBytes > 0) take(Buffer.concat(rest));
+    return { size, digest: `sha256:${hash.digest('hex')}` };
+  } finally {
+    await handle.close();
+  }
+}

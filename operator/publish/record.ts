@@ -1,0 +1,110 @@
+// The operator's own record of a source: what is published and from what, so that a restart fetches nothing.
+import { z } from 'zod';
+import { readLines } from '../../catalogue/json-lines.ts';
+import { memoryPath, recordPath, segmentIndexPath, segmentPath } from '../../catalogue/layout.ts';
+import { Slices } from '../../catalogue/slices.ts';
+import { catalogueRefSchema, countsSchema, digestSchema, segmentRefSchema } from '../../catalogue/source-catalogue.ts';
+import type { Memory } from '../source/source.ts';
+import type { Key } from './key.ts';
+import { errnoOf, storageFault } from './storage-fault.ts';
+import type { Volume } from './volume.ts';
+
+/** The format that this version writes, and the only one it reads: another one costs a fetch, no more. */
+const recordFormat = 1;
+
+/** In bytes: longer than any line that is written. */
+const longestLine = 4 * 1024 * 1024;
+
+/** What is known of the bytes that upstream names by an id. */
+const knownContentSchema = z.union([
+  z.object({ digest: digestSchema, size: z.int().min(0), text: z.boolean(), lfsPointer: z.boolean() }),
+  z.object({ tooLarge: z.int().min(0) }),
+]);
+export type KnownContent = z.infer<typeof knownContentSchema>;
+
+const recordSchema = z.object({
+  format: z.literal(recordFormat),
+  /** The custom resource's: a new one of the same name starts anew. */
+  uid: z.string(),
+  /** Of the spec that was harvested. */
+  specDigest: z.string(),
+  /** What upstream calls the state that was harvested. */
+  revision: z.string(),
+  /** When the content last changed, RFC 3339. */
+  built: z.string(),
+  artifactDigest: digestSchema,
+  catalogue: catalogueRefSchema,
+  counts: countsSchema,
+  /** Number of distinct files, and the bytes of them all. */
+  files: z.int(),
+  size: z.int(),
+  segments: z.array(segmentRefSchema),
+  /** The last `lyceum.dev/requestedAt` that was looked for. */
+  handledRequest: z.string().optional(),
+});
+
+export interface SourceRecord extends Omit<z.infer<typeof recordSchema>, 'format'> {
+  /** By upstream's id. */
+  contents: ReadonlyMap<string, KnownContent>;
+}
+
+const contentLineSchema = z.tuple([z.string(), knownContentSchema]);
+
+/**
+ * The record of a source, a file of JSON lines: the record, then one line a known content. One that is missing, damaged, of another format, or names a catalogue or segment that is
+ * not there, is none.
+ * @throws SourceFault StorageFailed when the volume cannot be read
+ */
+export async function readRecord(volume: Volume, key: Key): Promise<SourceRecord | undefined> {
+  const path = recordPath(key.namespace, key.name);
+  let record: z.infer<typeof recordSchema> | undefined;
+  const contents = new Map<string, KnownContent>();
+  try {
+    await readLines(volume.absolute(path), longestLine, (line) => {
+      const content: unknown = JSON.parse(line.toString());
+      if (record === undefined) {
+        record = recordSchema.parse(content);
+      } else {
+        const [id, known] = contentLineSchema.parse(content);
+        contents.set(id, known);
+      }
+    });
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno !== undefined && errno !== 'ENOENT' && errno !== 'ENOTDIR') throw storageFault('read', path, error);
+    return undefined;
+  }
+  if (record === undefined) return undefined;
+  const { format: _format, ...known } = record;
+  return (await isThere(volume, key, known)) ? { ...known, contents } : undefined;
+}
+
+/** @throws SourceFault StorageFailed */
+export async function writeRecord(volume: Volume, key: Key, record: SourceRecord): Promise<void> {
+  const { contents, ...known } = record;
+  const slices = new Slices();
+  const lines = [JSON.stringify(recordSchema.parse({ format: recordFormat, ...known }))];
+  for (const content of contents) {
+    lines.push(JSON.stringify(content));
+    if (slices.over) await slices.turn();
+  }
+  await volume.write(recordPath(key.namespace, key.name), Buffer.from(`${lines.join('\n')}\n`));
+}
+
+/** What a source's backend remembers between looks, as a file of its own. */
+export function upstreamMemory(volume: Volume, key: Key): Memory {
+  const path = memoryPath(key.namespace, key.name);
+  return {
+    load: () => volume.read(path),
+    save: (bytes) => volume.write(path, bytes),
+  };
+}
+
+async function isThere(volume: Volume, key: Key, record: Omit<SourceRecord, 'contents'>): Promise<boolean> {
+  if ((await volume.stat(record.catalogue.path))?.size !== record.catalogue.size) return false;
+  for (const { digest, size } of record.segments) {
+    if ((await volume.stat(segmentPath(key.namespace, key.name, digest)))?.size !== size) return false;
+    if ((await volume.stat(segmentIndexPath(key.namespace, key.name, digest))) === undefined) return false;
+  }
+  return true;
+}

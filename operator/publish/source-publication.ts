@@ -1,0 +1,156 @@
+// Publishes the catalogue of one source at one revision: an immutable file of JSON lines, named by its digest.
+import { createHash } from 'node:crypto';
+import { cataloguePath } from '../../catalogue/layout.ts';
+import { Slices } from '../../catalogue/slices.ts';
+import {
+  type ArtifactRow,
+  type CatalogueRef,
+  type Counts,
+  type FileRow,
+  type FirstFilesRow,
+  filesPerLine,
+  type PackFileRow,
+  type ProblemRow,
+  type SegmentRef,
+  type SourceHeader,
+  sourceCatalogueFormat,
+} from '../../catalogue/source-catalogue.ts';
+import type { Key } from './key.ts';
+import type { Volume } from './volume.ts';
+
+/** What a harvest found, in the order in which it is served. */
+export interface Harvested {
+  artifacts: readonly ArtifactRow[];
+  files: readonly PackFileRow[];
+  problems: readonly ProblemRow[];
+  counts: Counts;
+  /** Number of distinct files, and the bytes of them all. */
+  fileCount: number;
+  size: number;
+}
+
+export interface SourcePublication {
+  harvest: Harvested;
+  /** What upstream calls the state that was harvested. */
+  revision: string;
+  /** Where the harvest's blobs are, as the blob store gave it. */
+  segments: readonly SegmentRef[];
+  /** The catalogue that is published now, if any: when the new one is the same file, nothing is written. */
+  current?: CatalogueRef | undefined;
+}
+
+export interface PublishedSource {
+  catalogue: CatalogueRef;
+  /** SHA-256 over what is served, `sha256:<hex>`: rows of artifacts and files, not revision, problems or segments. */
+  artifactDigest: string;
+}
+
+/**
+ * Writes the catalogue file. The same harvest, revision and segments give the same bytes.
+ * @throws SourceFault StorageFailed
+ */
+export async function publishSource(
+  volume: Volume,
+  key: Key,
+  publication: SourcePublication,
+): Promise<PublishedSource> {
+  const { harvest, revision, segments, current } = publication;
+  const header: SourceHeader = {
+    row: 'header',
+    format: sourceCatalogueFormat,
+    source: { namespace: key.namespace, name: key.name },
+    revision,
+    counts: harvest.counts,
+    files: harvest.fileCount,
+    size: harvest.size,
+    segments: segments.map(({ digest, size, blobs }) => ({ digest, size, blobs })),
+  };
+  const whole = createHash('sha256');
+  const served = createHash('sha256');
+  const pieces: Buffer[] = [];
+  const slices = new Slices();
+  let size = 0;
+  const write = async (row: object): Promise<Buffer> => {
+    const line = Buffer.from(`${JSON.stringify(row)}\n`);
+    whole.update(line);
+    pieces.push(line);
+    size += line.length;
+    if (slices.over) await slices.turn();
+    return line;
+  };
+
+  await write(header);
+  for (const row of harvest.artifacts) for (const line of artifactLines(row)) served.update(await write(line));
+  for (const row of harvest.files) served.update(await write({ row: 'file', ...fileFields(row) }));
+  for (const row of harvest.problems) await write(problemFields(row));
+
+  const digest = `sha256:${whole.digest('hex')}`;
+  const catalogue: CatalogueRef = { path: cataloguePath(key.namespace, key.name, digest), digest, size };
+  const unchanged = current?.digest === digest && (await volume.stat(catalogue.path))?.size === size;
+  if (!unchanged) await volume.write(catalogue.path, joined(pieces));
+  return { catalogue, artifactDigest: `sha256:${served.digest('hex')}` };
+}
+
+/** Every digest that the rows name, each once. */
+export function digestsOf(harvest: Pick<Harvested, 'artifacts' | 'files'>): Set<string> {
+  const digests = new Set<string>();
+  for (const artifact of harvest.artifacts) for (const file of artifact.files) digests.add(file.digest);
+  for (const file of harvest.files) digests.add(file.digest);
+  return digests;
+}
+
+function* artifactLines(row: ArtifactRow): Generator<FirstFilesRow | ArtifactRow> {
+  const files = row.files.map(fileFields);
+  let at = 0;
+  for (; files.length - at > filesPerLine; at += filesPerLine) {
+    yield { row: 'files', files: files.slice(at, at + filesPerLine) };
+  }
+  yield {
+    row: 'artifact',
+    kind: row.kind,
+    address: row.address,
+    name: row.name,
+    version: row.version,
+    ...(row.group === undefined ? {} : { group: row.group }),
+    folder: row.folder,
+    description: row.description,
+    tags: row.tags,
+    ...(row.frontmatter === undefined ? {} : { frontmatter: row.frontmatter }),
+    advertised: row.advertised,
+    main: row.main,
+    files: files.slice(at),
+  };
+}
+
+// Each field by its name, so that the bytes do not hang on the order in which a harvest set them.
+const fileFields = ({ path, digest, size, mediaType, text }: FileRow): FileRow => ({
+  path,
+  digest,
+  size,
+  mediaType,
+  text,
+});
+
+const problemFields = ({ path, line, severity, reason, message }: ProblemRow): ProblemRow => ({
+  row: 'problem',
+  path,
+  ...(line === undefined ? {} : { line }),
+  severity,
+  reason,
+  message,
+});
+
+/** The lines in pieces of a quarter megabyte or more: few writes for many short lines. */
+function* joined(lines: readonly Buffer[]): Generator<Buffer> {
+  let group: Buffer[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    group.push(line);
+    bytes += line.length;
+    if (bytes < 256 * 1024) continue;
+    yield Buffer.concat(group, bytes);
+    group = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(group, bytes);
+}
