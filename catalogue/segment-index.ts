@@ -55,7 +55,7 @@ export class SegmentIndex {
       const at = record * recordBytes;
       if (
         record > 0 &&
-        records.compare(records, at - recordBytes, at - recordBytes + digestBytes, at, at + digestBytes) >= 0
+        records.compare(records, at - recordBytes, at - recordBytes + digestBytes, at, at + digestBytes) <= 0
       ) {
         throw new CatalogueUnreadable('Corrupt', path, `is not sorted at record ${record}`);
       }
