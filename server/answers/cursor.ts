@@ -1,0 +1,24 @@
+// Cursors: the key of the last row that was given. A list goes on behind it, whatever catalogue is in force by then.
+
+/** A cursor that this server cannot have given. */
+export class BadCursor extends Error {
+  constructor() {
+    super('the cursor is not one that this server gave; list again without a cursor');
+    this.name = 'BadCursor';
+  }
+}
+
+const longestCursor = 1024;
+
+export const cursorOf = (key: string): string => Buffer.from(key).toString('base64url');
+
+/**
+ * @param shape what a key of the list looks like
+ * @throws BadCursor
+ */
+export function keyOf(cursor: string, shape: RegExp): string {
+  if (cursor.length > longestCursor) throw new BadCursor();
+  const key = Buffer.from(cursor, 'base64url').toString();
+  if (cursorOf(key) !== cursor || !shape.test(key)) throw new BadCursor();
+  return key;
+}

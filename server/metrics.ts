@@ -1,0 +1,81 @@
+// The server's metrics, in a registry of its own.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ReadKind } from './answers/read.ts';
+
+export interface ServerMetrics {
+  registry: Registry;
+  catalogueLoaded(generation: number, skills: number, seconds: number): void;
+  catalogueFailed(reason: string): void;
+  /** @param era the protocol's, or `none` where a request was refused before it had one */
+  request(method: string, era: string, seconds: number): void;
+  read(kind: ReadKind, library: string): void;
+}
+
+/** The methods that have a label of their own; what a client makes up is counted as `other`. */
+const methods = new Set([
+  'initialize',
+  'notifications/initialized',
+  'ping',
+  'server/discover',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'tools/list',
+  'tools/call',
+]);
+
+/** The label of a method that a request names. */
+export const methodLabel = (method: unknown): string =>
+  typeof method === 'string' && methods.has(method) ? method : 'other';
+
+export function createServerMetrics(): ServerMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const generation = new Gauge({
+    name: 'lyceum_catalogue_generation',
+    help: 'Generation of the catalogue that is served.',
+    registers,
+  });
+  const skills = new Gauge({
+    name: 'lyceum_catalogue_skills',
+    help: 'Skills in the catalogue that is served.',
+    registers,
+  });
+  const load = new Histogram({
+    name: 'lyceum_catalogue_load_seconds',
+    help: 'Time from a look at index.json to the new catalogue being served.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'lyceum_catalogue_load_failures_total',
+    help: 'Distinct failures to load a catalogue, by reason; what was served before stays.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const requests = new Histogram({
+    name: 'lyceum_request_seconds',
+    help: 'Time to answer an MCP request, by method and era of the protocol.',
+    labelNames: ['method', 'era'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers,
+  });
+  const reads = new Counter({
+    name: 'lyceum_reads_total',
+    help: 'Addresses read, by what they are and by library.',
+    labelNames: ['kind', 'library'],
+    registers,
+  });
+  return {
+    registry,
+    catalogueLoaded(number, count, seconds) {
+      generation.set(number);
+      skills.set(count);
+      load.observe(seconds);
+    },
+    catalogueFailed: (reason) => failures.inc({ reason }),
+    request: (method, era, seconds) => requests.observe({ method, era }, seconds),
+    read: (kind, library) => reads.inc({ kind, library }),
+  };
+}

@@ -1,0 +1,51 @@
+// The scope: what may be seen. One type for every door; scopes are only ever intersected, so nothing widens one.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ScopeSetting } from '../catalogue/index-file.ts';
+
+/** One level. Both given: both must hold; of `tags` one is enough. */
+export interface Ceiling {
+  library?: string;
+  tags?: readonly string[];
+}
+
+/** The levels that must all hold: the gateway's, the token's, the request's. None: everything is seen. */
+export type Scope = readonly Ceiling[];
+
+/** The scope of a gateway's own setting. What is blank or empty there is no ceiling. */
+export const settingScope = ({ library, tags }: ScopeSetting): Scope => ceiling(library ?? '', tags ?? []);
+
+/**
+ * What a request asks for: `X-Skill-Library`, else `X-Skill-Pack`, else `?library=`; `X-Skill-Tags`, else `?tags=`.
+ * Blank is absent, a repeated parameter keeps its last value, and a list without a tag is no tags.
+ */
+export function requestScope(headers: IncomingHttpHeaders, query: URLSearchParams): Scope {
+  const library =
+    headerValue(headers, 'x-skill-library') ?? headerValue(headers, 'x-skill-pack') ?? queryValue(query, 'library');
+  const tags = headerValue(headers, 'x-skill-tags') ?? queryValue(query, 'tags');
+  return ceiling(library ?? '', tags?.split(',') ?? []);
+}
+
+/** Everything that all of the scopes let through. */
+export function intersect(...scopes: readonly Scope[]): Scope {
+  const levels = new Map(scopes.flat().map((level) => [JSON.stringify([level.library, level.tags]), level]));
+  return [...levels.values()];
+}
+
+/** Equal for scopes of equal levels. */
+export const scopeKey = (scope: Scope): string => JSON.stringify(scope.map(({ library, tags }) => [library, tags]));
+
+/** A header's value without the blanks around it; undefined when nothing is left. */
+export function headerValue(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return (Array.isArray(value) ? value.join(', ') : value)?.trim() || undefined;
+}
+
+/** The last value of a query parameter, without the blanks around it; undefined when nothing is left. */
+export const queryValue = (query: URLSearchParams, name: string): string | undefined =>
+  query.getAll(name).at(-1)?.trim() || undefined;
+
+function ceiling(library: string, tags: readonly string[]): Scope {
+  const wanted = [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))].sort();
+  if (library === '' && wanted.length === 0) return [];
+  return [{ ...(library === '' ? {} : { library }), ...(wanted.length === 0 ? {} : { tags: wanted }) }];
+}

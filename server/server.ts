@@ -1,0 +1,95 @@
+// The server program: one gateway's catalogue from a volume, served over HTTP until it is told to stop.
+import type { AddressInfo } from 'node:net';
+import Fastify from 'fastify';
+import type { Logger } from 'pino';
+import { accessRules } from './http/access.ts';
+import { createApp } from './http/app.ts';
+import { createEndpoint } from './mcp/endpoint.ts';
+import { createServerMetrics } from './metrics.ts';
+import { CatalogueWatch } from './snapshot/watch.ts';
+
+export interface ServerOptions {
+  /** Absolute path of the volume. */
+  volume: string;
+  namespace: string;
+  /** The gateway's name. */
+  gateway: string;
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** Where GET /metrics is; 0: any free port; left out: nowhere. */
+  metricsPort?: number;
+  logger: Logger;
+  version: string;
+}
+
+export interface RunningServer {
+  /** `http://host:port`, without a path; MCP is at `/mcp`. */
+  url: string;
+  /** The URL of the metrics listener, without a path. */
+  metricsUrl?: string;
+  /** Stops accepting, answers what was asked, closes everything. */
+  close(): Promise<void>;
+}
+
+const drainWithinMs = 25_000;
+
+/**
+ * Resolves when it listens and has looked for a catalogue once. A catalogue that is missing or broken is no reason not
+ * to start: the server is not ready then, and says why.
+ * @throws when an address cannot be listened on
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { logger, host } = options;
+  const metrics = createServerMetrics();
+  const watch = new CatalogueWatch({
+    ...options,
+    loaded: ({ index, skills }, seconds) => metrics.catalogueLoaded(index.generation, skills.length, seconds),
+    failed: ({ reason }) => metrics.catalogueFailed(reason),
+  });
+  const endpoint = createEndpoint({
+    version: options.version,
+    logger,
+    read: ({ kind, library }) => metrics.read(kind, library),
+  });
+  const app = createApp({
+    catalogue: watch,
+    endpoint,
+    access: accessRules(options.namespace, options.gateway, host),
+    metrics,
+    logger,
+  });
+  const metricsApp = Fastify();
+  metricsApp.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
+
+  const close = async (): Promise<void> => {
+    const cut = setTimeout(() => app.server.closeAllConnections(), drainWithinMs);
+    try {
+      await app.close();
+    } finally {
+      clearTimeout(cut);
+    }
+    await Promise.all([metricsApp.close(), endpoint.close(), watch.close()]);
+    metrics.registry.clear();
+  };
+  try {
+    await app.listen({ host, port: options.port });
+    if (options.metricsPort !== undefined) await metricsApp.listen({ host, port: options.metricsPort });
+    await watch.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const url = urlOf(app.server.address() as AddressInfo);
+  logger.info({ url, ready: watch.snapshot !== undefined }, 'listening');
+  return {
+    url,
+    ...(options.metricsPort === undefined ? {} : { metricsUrl: urlOf(metricsApp.server.address() as AddressInfo) }),
+    close,
+  };
+}
+
+const urlOf = ({ address, family, port }: AddressInfo): string =>
+  `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;

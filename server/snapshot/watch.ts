@@ -1,0 +1,137 @@
+// Watches index.json by opening it every second, and swaps the snapshot in force by one assignment.
+// What is missing, corrupt or newer than this version changes nothing that is served; it is said once, and kept as state.
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { indexPath } from '../../catalogue/layout.ts';
+import { SegmentReader } from '../../catalogue/segment-reader.ts';
+import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
+import { type Loaded, loadCatalogue } from './load.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Why the catalogue that stands on the volume is not the one that is served. */
+export interface LoadFault {
+  reason: string;
+  message: string;
+}
+
+export interface WatchOptions {
+  /** Absolute path of the volume. */
+  volume: string;
+  namespace: string;
+  gateway: string;
+  logger: Logger;
+  /** @param seconds how long loading took */
+  loaded(snapshot: Snapshot, seconds: number): void;
+  failed(fault: LoadFault): void;
+}
+
+const lookEveryMs = 1000;
+/** A file younger than this may change again within the resolution of its times. */
+const racyMs = 2000;
+
+export class CatalogueWatch {
+  readonly #options: WatchOptions;
+  readonly #reader: SegmentReader;
+  readonly #path: string;
+  #loaded: Loaded | undefined;
+  #fault: LoadFault | undefined;
+  /** What the index.json was that is loaded, as its file's identity; undefined when it must be read. */
+  #seen: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#reader = new SegmentReader(options.volume);
+    this.#path = join(options.volume, indexPath(options.namespace, options.gateway));
+  }
+
+  /** The snapshot in force; undefined until a catalogue could be loaded. */
+  get snapshot(): Snapshot | undefined {
+    return this.#loaded?.snapshot;
+  }
+
+  /** Why the last look could load nothing; undefined when it could. */
+  get fault(): LoadFault | undefined {
+    return this.#fault;
+  }
+
+  /** Looks once and then every second. Resolves after the first look, whatever it found. */
+  async start(): Promise<void> {
+    this.#looking = this.#look();
+    await this.#looking;
+    this.#schedule();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    this.#reader.close();
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look().finally(() => this.#schedule());
+    }, lookEveryMs);
+  }
+
+  async #look(): Promise<void> {
+    const begun = performance.now();
+    try {
+      const identity = await fileIdentity(this.#path);
+      if (identity !== undefined && identity === this.#seen) return;
+      this.#seen = undefined;
+      const { volume, namespace, gateway } = this.#options;
+      const loaded = await loadCatalogue(volume, { namespace, name: gateway }, this.#reader, this.#loaded);
+      this.#seen = identity;
+      this.#succeed(loaded, (performance.now() - begun) / 1000);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #succeed(loaded: Loaded, seconds: number): void {
+    const { logger } = this.#options;
+    if (this.#fault !== undefined) logger.info('the catalogue on the volume is readable again');
+    this.#fault = undefined;
+    if (loaded === this.#loaded) return;
+    this.#loaded = loaded;
+    const { index, skills } = loaded.snapshot;
+    logger.info({ generation: index.generation, skills: skills.length, seconds }, 'catalogue loaded');
+    this.#options.loaded(loaded.snapshot, seconds);
+  }
+
+  #fail(error: unknown): void {
+    const fault: LoadFault =
+      error instanceof CatalogueUnreadable
+        ? { reason: error.reason, message: error.message }
+        : { reason: 'Internal', message: 'the catalogue could not be loaded: the log says why' };
+    const again = this.#fault?.reason === fault.reason && this.#fault.message === fault.message;
+    this.#fault = fault;
+    if (again) return;
+    const serving = this.#loaded?.snapshot.index.generation;
+    const cause = error instanceof CatalogueUnreadable ? {} : { err: error };
+    this.#options.logger.error({ ...fault, ...cause, serving }, 'catalogue not loaded, what is served stays');
+    this.#options.failed(fault);
+  }
+}
+
+/** Undefined when the file may have changed without its identity showing it, or is not there. */
+async function fileIdentity(path: string): Promise<string | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    const { dev, ino, size, mtimeMs, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
+    return Date.now() - Number(mtimeMs) < racyMs ? undefined : `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } finally {
+    await handle.close();
+  }
+}

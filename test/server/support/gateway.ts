@@ -1,0 +1,263 @@
+// A gateway's catalogue on a real volume, published as the operator publishes it, and a real server over it.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import pino, { type Logger } from 'pino';
+import { digestOf } from '../../../catalogue/digest.ts';
+import {
+  type Index,
+  type IndexSource,
+  indexDigest,
+  indexFormat,
+  type LibrarySetting,
+  type Move,
+  type ScopeSetting,
+  type SourceState,
+} from '../../../catalogue/index-file.ts';
+import { indexPath } from '../../../catalogue/layout.ts';
+import { byCodePoint } from '../../../catalogue/names.ts';
+import type { ArtifactRow, Counts, FileRow } from '../../../catalogue/source-catalogue.ts';
+import { openBlobs } from '../../../operator/publish/blob-store.ts';
+import { publishSource } from '../../../operator/publish/source-publication.ts';
+import { Volume } from '../../../operator/publish/volume.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../../server/server.ts';
+
+export type Files = Record<string, string | Uint8Array>;
+
+export interface SkillFixture {
+  /** Relative to the library. */
+  address: string;
+  description?: string;
+  group?: string;
+  /** Besides SKILL.md, whose text is made here unless it is given. */
+  files?: Files;
+}
+
+export interface SourceFixture {
+  name: string;
+  library?: string;
+  tags?: string[];
+  state?: SourceState;
+  reason?: string;
+  message?: string;
+  refreshSeconds?: number;
+  revision?: string;
+  skills?: SkillFixture[];
+  files?: Files;
+  moves?: Move[];
+}
+
+export interface CatalogueFixture {
+  sources: SourceFixture[];
+  libraries?: (Pick<LibrarySetting, 'name'> & Partial<LibrarySetting>)[];
+  scope?: ScopeSetting;
+  instructions?: string;
+}
+
+export const skillText = ({ address, description = '' }: SkillFixture): string =>
+  `---\nname: ${address.split('/').at(-1)}\ndescription: ${description}\n---\nInstructions of ${address}.\n`;
+
+/** The tree that mcp-school's tests are written on. */
+export const schoolTree: CatalogueFixture = {
+  sources: [
+    {
+      name: 'flatsource',
+      skills: [
+        { address: 'alpha', description: 'First skill.' },
+        { address: 'beta', description: 'Second skill.', files: { 'scripts/run.sh': '#!/bin/sh\necho beta\n' } },
+      ],
+    },
+    {
+      name: 'deepsource',
+      skills: [
+        { address: 'gamma', description: 'Third skill.', group: 'plugin-a' },
+        { address: 'delta', description: 'Fourth skill.', group: 'plugin-b' },
+      ],
+      files: {
+        'README.md': '# Deep\n',
+        'shared/guide.md': '# Guide\n',
+        'shared/nested/schema.json': '{"type":"object"}\n',
+      },
+    },
+  ],
+};
+
+export const namespace = 'flow';
+export const gatewayName = 'agents';
+
+export class GatewayFixture {
+  readonly root: string;
+  readonly volume: Volume;
+  #generation = 0;
+
+  private constructor(root: string, volume: Volume) {
+    this.root = root;
+    this.volume = volume;
+  }
+
+  /** On a volume of its own, which is removed after the test. */
+  static async create(test: Pick<TestContext, 'after'>): Promise<GatewayFixture> {
+    const root = await mkdtemp(join(tmpdir(), 'lyceum-server-'));
+    test.after(() => rm(root, { recursive: true, force: true }));
+    return new GatewayFixture(root, await Volume.open(root));
+  }
+
+  async publish(fixture: CatalogueFixture): Promise<Index> {
+    const sources: IndexSource[] = [];
+    for (const source of fixture.sources) sources.push(await this.#publishSource(source));
+    const content = {
+      format: indexFormat,
+      gateway: { namespace, name: gatewayName },
+      generation: ++this.#generation,
+      published: new Date().toISOString(),
+      ...(fixture.instructions === undefined ? {} : { instructions: fixture.instructions }),
+      scope: fixture.scope ?? {},
+      libraries: (fixture.libraries ?? []).map((library) => ({ tags: [], ...library })),
+      sources,
+    };
+    const index: Index = { ...content, digest: indexDigest(content) };
+    await this.writeIndex(JSON.stringify(index));
+    return index;
+  }
+
+  /** Whatever text as index.json. */
+  async writeIndex(text: string): Promise<void> {
+    await this.volume.write(indexPath(namespace, gatewayName), Buffer.from(text));
+  }
+
+  async #publishSource(source: SourceFixture): Promise<IndexSource> {
+    const { name, state = 'ok', library = name, tags = [], moves = [] } = source;
+    const settings = {
+      name,
+      state,
+      library,
+      tags,
+      moves,
+      ...(source.reason === undefined ? {} : { reason: source.reason }),
+      ...(source.message === undefined ? {} : { message: source.message }),
+      ...(source.refreshSeconds === undefined ? {} : { refreshSeconds: source.refreshSeconds }),
+    };
+    if (state === 'pending' || state === 'failed') return settings;
+    const key = { namespace, name };
+    await using blobs = await openBlobs(this.volume, key, []);
+    const digests: string[] = [];
+    let size = 0;
+    const rowsOf = async (files: Files): Promise<FileRow[]> => {
+      const rows: FileRow[] = [];
+      for (const [path, content] of Object.entries(files)) {
+        const row = fileRow(path, Buffer.from(content as string));
+        await blobs.add(Buffer.from(content as string));
+        digests.push(row.digest);
+        size += row.size;
+        rows.push(row);
+      }
+      return rows.sort((a, b) => byCodePoint(a.path, b.path));
+    };
+    const artifacts: ArtifactRow[] = [];
+    for (const skill of source.skills ?? []) {
+      artifacts.push(skillRow(skill, await rowsOf({ 'SKILL.md': skillText(skill), ...skill.files })));
+    }
+    const files = (await rowsOf(source.files ?? {})).map((row) => ({ row: 'file' as const, ...row }));
+    const counts: Counts = {
+      skills: artifacts.length,
+      prompts: 0,
+      rules: 0,
+      profiles: 0,
+      files: files.length,
+      discovered: artifacts.length,
+      duplicates: 0,
+      rejected: 0,
+      problems: 0,
+    };
+    const revision = source.revision ?? `main@sha1:${digestOf(Buffer.from(randomUUID())).slice(7, 47)}`;
+    const segments = await blobs.seal(digests);
+    const { catalogue } = await publishSource(this.volume, key, {
+      harvest: { artifacts, files, problems: [], counts, fileCount: new Set(digests).size, size },
+      revision,
+      segments,
+    });
+    return { ...settings, revision, built: '2026-11-30T12:00:00Z', counts, catalogue };
+  }
+}
+
+function skillRow({ address, description = '', group }: SkillFixture, files: FileRow[]): ArtifactRow {
+  const name = address.split('/').at(-1)!;
+  return {
+    row: 'artifact',
+    kind: 'skill',
+    address,
+    name,
+    version: '0.0.0',
+    ...(group === undefined ? {} : { group }),
+    folder: ['skills', group, name].filter((part) => part !== undefined).join('/'),
+    description,
+    tags: [],
+    frontmatter: { name, description },
+    advertised: true,
+    main: 'SKILL.md',
+    files,
+  };
+}
+
+const mediaTypes: Record<string, string> = {
+  md: 'text/markdown',
+  json: 'application/json',
+  sh: 'application/x-sh',
+  png: 'image/png',
+};
+
+export function fileRow(path: string, bytes: Buffer): FileRow {
+  const text = Buffer.from(bytes.toString('utf8')).equals(bytes);
+  const fallback = text ? 'text/markdown' : 'application/octet-stream';
+  return {
+    path,
+    digest: digestOf(bytes),
+    size: bytes.length,
+    mediaType: mediaTypes[path.split('.').at(-1)!] ?? fallback,
+    text,
+  };
+}
+
+export const silent: Logger = pino({ level: 'silent' });
+
+/** A server over the fixture's volume on a free port; closed after the test. */
+export async function serve(
+  test: Pick<TestContext, 'after'>,
+  fixture: Pick<GatewayFixture, 'root'>,
+  options: Partial<ServerOptions> = {},
+): Promise<RunningServer> {
+  const server = await startServer({
+    volume: fixture.root,
+    namespace,
+    gateway: gatewayName,
+    host: '127.0.0.1',
+    port: 0,
+    logger: silent,
+    version: '0.0.0-test',
+    ...options,
+  });
+  test.after(() => server.close());
+  return server;
+}
+
+/** A server over one published catalogue. */
+export async function serveCatalogue(
+  test: Pick<TestContext, 'after'>,
+  catalogue: CatalogueFixture,
+  options: Partial<ServerOptions> = {},
+): Promise<RunningServer> {
+  const fixture = await GatewayFixture.create(test);
+  await fixture.publish(catalogue);
+  return await serve(test, fixture, options);
+}
+
+/** Waits until something holds, up to five seconds. */
+export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`not within five seconds: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
