@@ -44,7 +44,8 @@ interface Description {
   columns: readonly Column[];
 }
 
-interface Column {
+/** A column of `kubectl get`. */
+export interface Column {
   name: string;
   type: 'string' | 'integer' | 'date';
   jsonPath: string;
@@ -112,6 +113,9 @@ const descriptions: Record<Kind, Description> = {
     ],
   },
 };
+
+/** The printer columns of a kind, after its name. */
+export const columnsOf = (kind: Kind): readonly Column[] => descriptions[kind].columns;
 
 /** @throws Error where a schema cannot be said in Kubernetes, with the path of the node */
 export function crdOf(kind: Kind): Crd {

@@ -21,7 +21,7 @@ export const parseSkillGateway = (object: Unparsed): Parsed<SkillGatewaySpec> =>
   parse(object, skillGatewaySpecSchema, skillGatewayRules);
 
 function parse<Spec>(object: Unparsed, schema: z.ZodType<Spec>, rules: readonly Rule[]): Parsed<Spec> {
-  const result = schema.safeParse(object.spec ?? undefined);
+  const result = schema.safeParse(withoutNulls(object.spec));
   if (!result.success) return refuse(result.error.issues.map((issue) => `${pathOf(issue)}: ${remedyOf(issue)}`));
   const parsed = { metadata: object.metadata, spec: result.data };
   const broken = rules.flatMap(({ at, field = '', message, holds }) =>
@@ -30,6 +30,15 @@ function parse<Spec>(object: Unparsed, schema: z.ZodType<Spec>, rules: readonly 
       .map(({ path }) => `${(path + field).replace(/^\./, '')}: ${message}`),
   );
   return broken.length === 0 ? { ok: true, spec: result.data } : refuse(broken);
+}
+
+/** A field that is null is one that was left out, as the API server takes it. An item of a list stays. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => (item === null ? item : withoutNulls(item)));
+  if (value === null) return undefined;
+  if (typeof value !== 'object') return value;
+  const given = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(given.map(([key, inner]) => [key, withoutNulls(inner)]));
 }
 
 /** A spec may be wrong in thousands of places, a condition's message has room for a few. */

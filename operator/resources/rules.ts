@@ -53,6 +53,7 @@ const labelValue = `^(${labelName})?$`;
 const libraryMessage = 'a library is named in lower-case letters, digits and hyphens, with no hyphen at either end';
 const tagPattern = '^[^,\\x00-\\x20\\x7f]+$';
 const tagMessage = 'a tag is one word, without commas and blanks: write each tag as an item of its own';
+const quantityMessage = 'write bytes, or a quantity such as 512Ki, 4Mi or 1Gi';
 const dotSegment = '(^|/)\\.\\.?(/|$)';
 
 const anyScheme = '^(github|git\\+https|git\\+http|configmap|file)://';
@@ -183,8 +184,8 @@ export const skillSourceRules: readonly Rule[] = [
   textRule('spec.secretRef.name', objectName, 'write the name of a Secret of this namespace'),
   durationRule('refresh', '8760h', 'write a duration such as 30s, 5m or 1h30m, at least 5s and at most 8760h'),
   durationRule('timeout', '1h', 'write a duration such as 30s, 5m or 1h, at least 5s and at most 1h'),
-  textRule('spec.limits.fileSize', quantityPattern, 'write bytes, or a quantity such as 512Ki, 4Mi or 1Gi'),
-  textRule('spec.limits.totalSize', quantityPattern, 'write bytes, or a quantity such as 64Mi, 256Mi or 1Gi'),
+  textRule('spec.limits.fileSize', quantityPattern, quantityMessage),
+  textRule('spec.limits.totalSize', quantityPattern, quantityMessage),
 ];
 
 type Sources = NonNullable<SkillGatewaySpec['sources']>;

@@ -2,11 +2,13 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { Agent, type Dispatcher, request as send } from 'undici';
 import { parse, stringify } from 'yaml';
 import { type Coordinates, coordinatesVariable } from './coordinates.ts';
 
@@ -31,6 +33,8 @@ export interface ApiServer extends Coordinates {
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** The same, where a refusal is what is expected. */
   tryKubectl(args: readonly string[], input?: string): Promise<Answer>;
+  /** One request as an administrator, where what the server answers is wanted itself. @param path from `/apis` or `/api` on */
+  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   /** Makes a namespace that no other test has. @returns its name */
   namespace(): Promise<string>;
   /** Makes the operator's ServiceAccount in a namespace, bound to operator/kubernetes/role.yaml there. */
@@ -89,6 +93,21 @@ function connect(coordinates: Coordinates): ApiServer {
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr || `exit ${code}`}`);
     return stdout;
   };
+  const { token: adminToken } = parse(readFileSync(coordinates.kubeconfig, 'utf8')).users[0].user;
+  const agent = new Agent({ connect: { ca: readFileSync(coordinates.ca) } });
+  const request = async (method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> => {
+    const answer = await send(`${coordinates.url}${path}`, {
+      method: method as Dispatcher.HttpMethod,
+      dispatcher: agent,
+      headers: {
+        authorization: `Bearer ${adminToken}`,
+        'content-type': 'application/json',
+        accept: 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: answer.statusCode, body: await answer.body.json() };
+  };
   const namespace = async (): Promise<string> => {
     const name = `test-${randomBytes(5).toString('hex')}`;
     await kubectl(['create', 'namespace', name]);
@@ -115,5 +134,5 @@ function connect(coordinates: Coordinates): ApiServer {
     await writeFile(path, JSON.stringify(config), { mode: 0o600 });
     return { token, kubeconfig: path };
   };
-  return { ...coordinates, kubectl, tryKubectl, namespace, operatorAccount };
+  return { ...coordinates, kubectl, tryKubectl, request, namespace, operatorAccount };
 }

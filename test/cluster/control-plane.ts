@@ -122,6 +122,26 @@ async function kubeconfig(name: string, server: string, token: string): Promise<
   return path;
 }
 
+type Kubectl = (...args: string[]) => Promise<unknown>;
+
+/** An envtest folder has no kube-controller-manager: what needs one (garbage collection) is not tested then. */
+async function startControllers(bin: string, url: string, token: string, kubectl: Kubectl): Promise<void> {
+  const program = join(bin, 'kube-controller-manager');
+  if (!existsSync(program)) return;
+  const config = await kubeconfig('controllers', url, token);
+  await start('kube-controller-manager', program, [
+    ...[`--kubeconfig=${config}`, '--leader-elect=false', '--secure-port=0', '--use-service-account-credentials=true'],
+    ...['--service-account-private-key-file=accounts.key', '--root-ca-file=ca.crt'],
+  ]);
+  await ready('kube-controller-manager', () => kubectl('get', 'serviceaccount', 'default'));
+}
+
+async function installCrds(kubectl: Kubectl): Promise<void> {
+  const crds = join(repository, 'crds');
+  await kubectl('apply', '--server-side', '-f', crds);
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '-f', crds);
+}
+
 async function startAll(bin: string): Promise<Coordinates> {
   await certificates();
   const [admin, controllers] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
@@ -146,22 +166,7 @@ async function startAll(bin: string): Promise<Coordinates> {
   const kubectl = (...args: string[]) => run(join(bin, 'kubectl'), ['--kubeconfig', adminConfig, ...args]);
   await ready('kube-apiserver', () => kubectl('get', '--raw', '/readyz'));
 
-  const controllerManager = join(bin, 'kube-controller-manager');
-  if (existsSync(controllerManager)) {
-    const config = await kubeconfig('controllers', url, controllers);
-    await start('kube-controller-manager', controllerManager, [
-      ...[
-        `--kubeconfig=${config}`,
-        '--leader-elect=false',
-        '--secure-port=0',
-        '--use-service-account-credentials=true',
-      ],
-      ...['--service-account-private-key-file=accounts.key', '--root-ca-file=ca.crt'],
-    ]);
-    await ready('kube-controller-manager', () => kubectl('get', 'serviceaccount', 'default'));
-  }
-  await kubectl('apply', '--server-side', '-f', join(repository, 'crds'));
-  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '-f', join(repository, 'crds'));
+  await Promise.all([startControllers(bin, url, controllers, kubectl), installCrds(kubectl)]);
   return { url, bin, folder, ca: join(folder, 'ca.crt'), kubeconfig: adminConfig };
 }
 

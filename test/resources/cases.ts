@@ -1,0 +1,442 @@
+// The one table of specs, good and bad, that the API server and the TypeScript twins must judge alike.
+
+export interface Case {
+  /** What is written, in the user's words. */
+  what: string;
+  name?: string;
+  spec: unknown;
+  /** Every field that is refused, and where a rule refuses it, the words that say what to write. Left out: accepted. */
+  refused?: { field: string; remedy?: RegExp }[];
+}
+
+const github = 'github://obra/superpowers';
+const on = (field: string, remedy?: RegExp) => [{ field, ...(remedy ? { remedy } : {}) }];
+const words = (length: number, character = 'a') => character.repeat(length);
+
+const credentials = /no credentials in the URL.*secretRef/;
+const schemes = /github:\/\/, git\+https:\/\/, git\+http:\/\/, configmap:\/\/ or file:\/\/\//;
+const twoNames = /github:\/\/OWNER\/REPOSITORY/;
+const gitAddress = /git\+https:\/\/HOST\/PATH/;
+const mapName = /configmap:\/\/NAME/;
+const absolute = /file:\/\/\/PATH/;
+const gitOnly = /for git only .*remove it/;
+const refName = /a branch, a tag, a full ref/;
+const every = /a duration such as 30s, 5m.*at least 5s/;
+const quantity = /512Ki, 4Mi/;
+const folder = /without \.\. and without \/ at either end/;
+const glob = /a glob is relative/;
+const library = /lower-case letters, digits and hyphens/;
+const oneWord = /a tag is one word/;
+const objectName = /the name of a/;
+
+const urls: Case[] = [
+  { what: 'a GitHub repository', spec: { url: github } },
+  { what: 'a repository with dots, underscores and capitals', spec: { url: 'github://Some_Org/a.b-c.git' } },
+  { what: 'git over HTTPS', spec: { url: 'git+https://git.example.com/team/pack.git' } },
+  { what: 'git over HTTP with a port', spec: { url: 'git+http://gitea.gitea.svc:3000/team/pack' } },
+  { what: 'git on an IPv6 address', spec: { url: 'git+http://[fd00::1]:3000/team/pack' } },
+  { what: 'git on ~user and escaped blanks', spec: { url: 'git+https://git.example.com/~ann/my%20pack/' } },
+  { what: 'a ConfigMap', spec: { url: 'configmap://team-skills.v1' } },
+  { what: 'a folder', spec: { url: 'file:///srv/packs/mine' } },
+  { what: 'the file root itself', spec: { url: 'file:///' } },
+  { what: 'a folder with a blank and an @', spec: { url: 'file:///srv/my packs/@team' } },
+  { what: 'no URL', spec: {}, refused: on('spec.url') },
+  { what: 'a URL that is null', spec: { url: null }, refused: on('spec.url') },
+  { what: 'a URL that is a number', spec: { url: 5 }, refused: on('spec.url') },
+  { what: 'no spec', spec: undefined, refused: on('spec') },
+  { what: 'an empty URL', spec: { url: '' }, refused: on('spec.url', schemes) },
+  { what: 'a plain https URL', spec: { url: 'https://github.com/obra/superpowers' }, refused: on('spec.url', schemes) },
+  { what: 'a scheme of a later version', spec: { url: 's3://bucket/prefix' }, refused: on('spec.url', schemes) },
+  {
+    what: 'git over ssh',
+    spec: { url: 'git+ssh://git@example.com/x' },
+    refused: [
+      { field: 'spec.url', remedy: schemes },
+      { field: 'spec.url', remedy: credentials },
+    ],
+  },
+  { what: 'a scheme in capitals', spec: { url: 'GITHUB://obra/superpowers' }, refused: on('spec.url', schemes) },
+  { what: 'a blank before the scheme', spec: { url: ` ${github}` }, refused: on('spec.url', schemes) },
+  { what: 'a path', spec: { url: '/srv/packs' }, refused: on('spec.url', schemes) },
+  { what: 'a URL that is too long', spec: { url: `git+https://h/${words(2040)}` }, refused: on('spec.url') },
+  { what: 'one name after github://', spec: { url: 'github://obra' }, refused: on('spec.url', twoNames) },
+  {
+    what: 'three names after github://',
+    spec: { url: 'github://obra/superpowers/skills' },
+    refused: on('spec.url', twoNames),
+  },
+  { what: 'a trailing slash after github://', spec: { url: `${github}/` }, refused: on('spec.url', twoNames) },
+  { what: 'dots as a repository', spec: { url: 'github://obra/..' }, refused: on('spec.url', twoNames) },
+  { what: 'a query after github://', spec: { url: `${github}?ref=main` }, refused: on('spec.url', twoNames) },
+  { what: 'git without a path', spec: { url: 'git+https://git.example.com' }, refused: on('spec.url', gitAddress) },
+  { what: 'git without a host', spec: { url: 'git+https:///team/pack' }, refused: on('spec.url', gitAddress) },
+  { what: 'git with a query', spec: { url: 'git+https://h/x?private_token=abc' }, refused: on('spec.url', gitAddress) },
+  { what: 'git with a fragment', spec: { url: 'git+https://h/x#main' }, refused: on('spec.url', gitAddress) },
+  { what: 'git with .. in its path', spec: { url: 'git+https://h/a/../b' }, refused: on('spec.url', gitAddress) },
+  { what: 'git with a blank', spec: { url: 'git+https://h/a b' }, refused: on('spec.url', gitAddress) },
+  { what: 'git with a line break', spec: { url: 'git+https://h/a\nb' }, refused: on('spec.url', gitAddress) },
+  {
+    what: 'a ConfigMap of another namespace',
+    spec: { url: 'configmap://other/skills' },
+    refused: on('spec.url', mapName),
+  },
+  { what: 'a ConfigMap in capitals', spec: { url: 'configmap://Skills' }, refused: on('spec.url', mapName) },
+  { what: 'no ConfigMap', spec: { url: 'configmap://' }, refused: on('spec.url', mapName) },
+  { what: 'a folder with a host', spec: { url: 'file://server/packs' }, refused: on('spec.url', absolute) },
+  { what: 'a folder with ..', spec: { url: 'file:///srv/../etc' }, refused: on('spec.url', absolute) },
+];
+
+/** Each has `hunter2` where a password would stand. */
+export const withCredentials: Case[] = [
+  { what: 'user and password', spec: { url: 'git+https://ann:hunter2@example.com/x' } },
+  { what: 'a token', spec: { url: 'git+https://hunter2@example.com/x' } },
+  { what: 'a token before a GitHub owner', spec: { url: 'github://hunter2@obra/superpowers' } },
+  { what: 'a password with an @', spec: { url: 'git+http://ann:hunter2@@example.com/x' } },
+  { what: 'a password for an unknown scheme', spec: { url: 'https://ann:hunter2@example.com/x' } },
+  { what: 'a password for a ConfigMap', spec: { url: 'configmap://ann:hunter2@skills' } },
+  { what: 'a password beside a bad ref', spec: { url: 'git+https://ann:hunter2@example.com/x', ref: 'a b' } },
+];
+
+const sourceFields: Case[] = [
+  {
+    what: 'every field',
+    spec: {
+      url: github,
+      ref: 'refs/heads/main',
+      subdirectory: 'packs/python',
+      library: 'superpowers',
+      tags: ['engineering', 'größer'],
+      include: { skills: ['skills/*/SKILL.md'], files: ['shared/**', '.github/{a,b}/[xy]?.md'] },
+      exclude: ['backups/**', '**/*.tmp'],
+      refresh: '1h30m',
+      secretRef: { name: 'github-token' },
+      timeout: '5s',
+      limits: { files: 1, fileSize: '512Ki', totalSize: '1G' },
+      suspend: true,
+    },
+  },
+  { what: 'a kind switched off', spec: { url: github, include: { skills: [] } } },
+  { what: 'null where a field has a default', spec: { url: github, tags: null, timeout: null, limits: null } },
+  { what: 'null where a field may be left out', spec: { url: github, ref: null, refresh: null } },
+  { what: 'a commit', spec: { url: github, ref: 'b36e08f3b36e08f3b36e08f3b36e08f3b36e08f3' } },
+  { what: 'a branch with slashes, # and umlauts', spec: { url: github, ref: 'feature/ünï#1' } },
+  { what: 'a ref on a ConfigMap', spec: { url: 'configmap://x', ref: 'main' }, refused: on('spec.ref', gitOnly) },
+  { what: 'a ref on a folder', spec: { url: 'file:///x', ref: 'main' }, refused: on('spec.ref', gitOnly) },
+  { what: 'an empty ref', spec: { url: github, ref: '' }, refused: on('spec.ref', refName) },
+  {
+    what: 'a ref that looks like an option',
+    spec: { url: github, ref: '--upload-pack=x' },
+    refused: on('spec.ref', refName),
+  },
+  { what: 'a range of commits', spec: { url: github, ref: 'a..b' }, refused: on('spec.ref', refName) },
+  { what: 'a ref with a blank', spec: { url: github, ref: 'my branch' }, refused: on('spec.ref', refName) },
+  { what: 'a ref that counts back', spec: { url: github, ref: 'main~1' }, refused: on('spec.ref', refName) },
+  {
+    what: 'a Secret for a ConfigMap',
+    spec: { url: 'configmap://x', secretRef: { name: 's' } },
+    refused: on('spec.secretRef', gitOnly),
+  },
+  { what: 'a Secret without a name', spec: { url: github, secretRef: {} }, refused: on('spec.secretRef.name') },
+  {
+    what: 'a Secret of another namespace',
+    spec: { url: github, secretRef: { name: 'other/s' } },
+    refused: on('spec.secretRef.name', objectName),
+  },
+  { what: 'a refresh of 5 seconds', spec: { url: github, refresh: '5s' } },
+  { what: 'the longest refresh', spec: { url: github, refresh: '8760h' } },
+  { what: 'a refresh under 5 seconds', spec: { url: github, refresh: '4s' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh over a year', spec: { url: github, refresh: '8760h1s' }, refused: on('spec.refresh', every) },
+  {
+    what: 'a refresh that would not fit',
+    spec: { url: github, refresh: '999999h999999h9h' },
+    refused: on('spec.refresh', every),
+  },
+  { what: 'a refresh without a unit', spec: { url: github, refresh: '5' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh in days', spec: { url: github, refresh: '5d' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh in milliseconds', spec: { url: github, refresh: '5000ms' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh with a fraction', spec: { url: github, refresh: '1.5m' }, refused: on('spec.refresh', every) },
+  { what: 'a negative refresh', spec: { url: github, refresh: '-5m' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh of nothing', spec: { url: github, refresh: '0s' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh with a line break', spec: { url: github, refresh: '5m\n' }, refused: on('spec.refresh', every) },
+  { what: 'an empty refresh', spec: { url: github, refresh: '' }, refused: on('spec.refresh', every) },
+  { what: 'a refresh that is a number', spec: { url: github, refresh: 300 }, refused: on('spec.refresh') },
+  {
+    what: 'a refresh that is too long',
+    spec: { url: github, refresh: '1s1s1s1s1s1s1s1s1s' },
+    refused: on('spec.refresh'),
+  },
+  { what: 'a timeout of an hour', spec: { url: github, timeout: '1h' } },
+  { what: 'a timeout over an hour', spec: { url: github, timeout: '61m' }, refused: on('spec.timeout', every) },
+  { what: 'a timeout under 5 seconds', spec: { url: github, timeout: '1s' }, refused: on('spec.timeout', every) },
+  { what: 'limits in bytes', spec: { url: github, limits: { fileSize: '65536', totalSize: '1000000' } } },
+  {
+    what: 'a limit of no unit known',
+    spec: { url: github, limits: { fileSize: '4MB' } },
+    refused: on('spec.limits.fileSize', quantity),
+  },
+  {
+    what: 'a limit with a fraction',
+    spec: { url: github, limits: { totalSize: '1.5Gi' } },
+    refused: on('spec.limits.totalSize', quantity),
+  },
+  {
+    what: 'a limit of nothing',
+    spec: { url: github, limits: { totalSize: '0' } },
+    refused: on('spec.limits.totalSize', quantity),
+  },
+  {
+    what: 'a limit that is a number',
+    spec: { url: github, limits: { fileSize: 65536 } },
+    refused: on('spec.limits.fileSize'),
+  },
+  { what: 'no files', spec: { url: github, limits: { files: 0 } }, refused: on('spec.limits.files') },
+  { what: 'too many files', spec: { url: github, limits: { files: 500_001 } }, refused: on('spec.limits.files') },
+  { what: 'half a file', spec: { url: github, limits: { files: 1.5 } }, refused: on('spec.limits.files') },
+  {
+    what: 'a subdirectory from the root',
+    spec: { url: github, subdirectory: '/packs' },
+    refused: on('spec.subdirectory', folder),
+  },
+  {
+    what: 'a subdirectory with a slash behind',
+    spec: { url: github, subdirectory: 'packs/' },
+    refused: on('spec.subdirectory', folder),
+  },
+  {
+    what: 'a subdirectory outside',
+    spec: { url: github, subdirectory: 'packs/../..' },
+    refused: on('spec.subdirectory', folder),
+  },
+  {
+    what: 'a subdirectory of one dot',
+    spec: { url: github, subdirectory: '.' },
+    refused: on('spec.subdirectory', folder),
+  },
+  {
+    what: 'a subdirectory with a backslash',
+    spec: { url: github, subdirectory: 'a\\b' },
+    refused: on('spec.subdirectory', folder),
+  },
+  { what: 'a subdirectory of three dots', spec: { url: github, subdirectory: '...' } },
+  { what: 'a subdirectory of one letter', spec: { url: github, subdirectory: 'p' } },
+  {
+    what: 'an empty glob',
+    spec: { url: github, include: { skills: ['a', ''] } },
+    refused: on('spec.include.skills[1]', glob),
+  },
+  {
+    what: 'a glob from the root',
+    spec: { url: github, include: { files: ['/shared/**'] } },
+    refused: on('spec.include.files[0]', glob),
+  },
+  {
+    what: 'a glob that leads outside',
+    spec: { url: github, exclude: ['../**'] },
+    refused: on('spec.exclude[0]', glob),
+  },
+  {
+    what: 'a glob that leads outside in the middle',
+    spec: { url: github, exclude: ['a/../../b'] },
+    refused: on('spec.exclude[0]', glob),
+  },
+  { what: 'a glob that is too long', spec: { url: github, exclude: [words(513)] }, refused: on('spec.exclude[0]') },
+  { what: 'too many globs', spec: { url: github, exclude: Array(65).fill('x') }, refused: on('spec.exclude') },
+  { what: 'globs that are no list', spec: { url: github, exclude: 'backups/**' }, refused: on('spec.exclude') },
+  { what: 'a library in capitals', spec: { url: github, library: 'Bad' }, refused: on('spec.library', library) },
+  {
+    what: 'a library that begins with a hyphen',
+    spec: { url: github, library: '-a' },
+    refused: on('spec.library', library),
+  },
+  {
+    what: 'a library that ends with a hyphen',
+    spec: { url: github, library: 'a-' },
+    refused: on('spec.library', library),
+  },
+  { what: 'a library with a dot', spec: { url: github, library: 'a.b' }, refused: on('spec.library', library) },
+  { what: 'a library with a slash', spec: { url: github, library: 'a/b' }, refused: on('spec.library', library) },
+  { what: 'an empty library', spec: { url: github, library: '' }, refused: on('spec.library', library) },
+  { what: 'a library of 64 characters', spec: { url: github, library: words(64) } },
+  { what: 'a library of 65 characters', spec: { url: github, library: words(65) }, refused: on('spec.library') },
+  {
+    what: 'a name with a dot and no library',
+    name: 'acme.skills',
+    spec: { url: github },
+    refused: on('spec.library', /set spec\.library/),
+  },
+  { what: 'a name with a dot and a library', name: 'acme.skills', spec: { url: github, library: 'acme' } },
+  {
+    what: 'a name of 65 characters and no library',
+    name: words(65),
+    spec: { url: github },
+    refused: on('spec.library', /set spec\.library/),
+  },
+  { what: 'two tags in one', spec: { url: github, tags: ['a,b'] }, refused: on('spec.tags[0]', oneWord) },
+  { what: 'a tag with a blank', spec: { url: github, tags: ['a', 'a b'] }, refused: on('spec.tags[1]', oneWord) },
+  { what: 'an empty tag', spec: { url: github, tags: [''] }, refused: on('spec.tags[0]', oneWord) },
+  { what: 'a tag of 64 characters that JavaScript counts twice', spec: { url: github, tags: [words(64, '🦉')] } },
+  { what: 'a tag of 65 such characters', spec: { url: github, tags: [words(65, '🦉')] }, refused: on('spec.tags[0]') },
+  { what: 'a tag that is null', spec: { url: github, tags: [null] }, refused: on('spec.tags[0]') },
+  { what: 'suspend as a word', spec: { url: github, suspend: 'yes' }, refused: on('spec.suspend') },
+  {
+    what: 'three faults at once',
+    spec: { url: 'configmap://x', ref: 'main', refresh: '1s', tags: ['a,b'] },
+    refused: [
+      { field: 'spec.ref', remedy: gitOnly },
+      { field: 'spec.refresh', remedy: every },
+      { field: 'spec.tags[0]', remedy: oneWord },
+    ],
+  },
+];
+
+export const sourceCases: Case[] = [
+  ...urls,
+  ...sourceFields,
+  {
+    what: 'credentials in the URL',
+    spec: { url: 'git+https://ann@example.com/x' },
+    refused: [
+      { field: 'spec.url', remedy: credentials },
+      { field: 'spec.url', remedy: gitAddress },
+    ],
+  },
+];
+
+const notBoth = /selector or names, not both/;
+const values = /In and NotIn need at least one value; Exists and DoesNotExist take none/;
+const labels = /as Kubernetes has/;
+
+const select = (selector: unknown) => ({ sources: { selector } });
+const requirement = (key: string, operator: string, list?: string[]) =>
+  select({ matchExpressions: [{ key, operator, ...(list ? { values: list } : {}) }] });
+
+export const gatewayCases: Case[] = [
+  { what: 'nothing: everything is served', spec: {} },
+  { what: 'no spec', spec: undefined },
+  {
+    what: 'every field',
+    spec: {
+      sources: {
+        selector: {
+          matchLabels: { team: 'platform', 'example.com/stage': '', 'a.b/C_d.e-f': 'X-1_y.z' },
+          matchExpressions: [
+            { key: 'tier', operator: 'In', values: ['a', 'b'] },
+            { key: 'example.com/tier', operator: 'NotIn', values: [''] },
+            { key: 'x', operator: 'Exists' },
+            { key: 'y', operator: 'DoesNotExist', values: [] },
+          ],
+        },
+      },
+      libraries: [
+        { name: 'grafana', title: 'Grafana', description: 'Dashboards and queries.', tags: ['ops'] },
+        { name: 'loki' },
+      ],
+      scope: { library: 'grafana', tags: ['ops'] },
+      instructions: 'Read skill://grafana first.',
+    },
+  },
+  { what: 'sources by name', spec: { sources: { names: ['superpowers', 'acme.skills'] } } },
+  { what: 'an empty selector', spec: select({}) },
+  {
+    what: 'selector and names',
+    spec: { sources: { selector: {}, names: ['a'] } },
+    refused: on('spec.sources', notBoth),
+  },
+  {
+    what: 'a source in capitals',
+    spec: { sources: { names: ['a', 'Bad'] } },
+    refused: on('spec.sources.names[1]', objectName),
+  },
+  {
+    what: 'an unknown operator',
+    spec: requirement('a', 'Like', ['b']),
+    refused: on('spec.sources.selector.matchExpressions[0].operator'),
+  },
+  {
+    what: 'In without values',
+    spec: requirement('a', 'In'),
+    refused: on('spec.sources.selector.matchExpressions[0].values', values),
+  },
+  {
+    what: 'NotIn with an empty list',
+    spec: requirement('a', 'NotIn', []),
+    refused: on('spec.sources.selector.matchExpressions[0].values', values),
+  },
+  {
+    what: 'Exists with values',
+    spec: requirement('a', 'Exists', ['b']),
+    refused: on('spec.sources.selector.matchExpressions[0].values', values),
+  },
+  {
+    what: 'a label key with a blank',
+    spec: requirement('a b', 'Exists'),
+    refused: on('spec.sources.selector.matchExpressions[0].key', labels),
+  },
+  {
+    what: 'a label value with a blank',
+    spec: requirement('a', 'In', ['b c']),
+    refused: on('spec.sources.selector.matchExpressions[0].values[0]', labels),
+  },
+  {
+    what: 'a label key with two slashes',
+    spec: select({ matchLabels: { 'a/b/c': 'd' } }),
+    refused: on('spec.sources.selector.matchLabels', labels),
+  },
+  {
+    what: 'a label key of 64 characters',
+    spec: select({ matchLabels: { [words(64)]: 'd' } }),
+    refused: on('spec.sources.selector.matchLabels', labels),
+  },
+  {
+    what: 'a label value that ends with a dot',
+    spec: select({ matchLabels: { a: 'b.' } }),
+    refused: on('spec.sources.selector.matchLabels', labels),
+  },
+  {
+    what: 'a label value of 64 characters',
+    spec: select({ matchLabels: { a: words(64) } }),
+    refused: on('spec.sources.selector.matchLabels.a'),
+  },
+  {
+    what: 'a label value that is a number',
+    spec: select({ matchLabels: { a: 1 } }),
+    refused: on('spec.sources.selector.matchLabels.a'),
+  },
+  {
+    what: 'one library twice',
+    spec: { libraries: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] },
+    refused: on('spec.libraries', /stands here once/),
+  },
+  { what: 'a library without a name', spec: { libraries: [{ title: 'A' }] }, refused: on('spec.libraries[0].name') },
+  {
+    what: 'a library in capitals',
+    spec: { libraries: [{ name: 'A' }] },
+    refused: on('spec.libraries[0].name', library),
+  },
+  {
+    what: 'two library tags in one',
+    spec: { libraries: [{ name: 'a', tags: ['x', 'a,b'] }] },
+    refused: on('spec.libraries[0].tags[1]', oneWord),
+  },
+  {
+    what: 'a title that is too long',
+    spec: { libraries: [{ name: 'a', title: words(129) }] },
+    refused: on('spec.libraries[0].title'),
+  },
+  {
+    what: 'too many libraries',
+    spec: { libraries: Array.from({ length: 257 }, (_, n) => ({ name: `l${n}` })) },
+    refused: on('spec.libraries'),
+  },
+  {
+    what: 'as many libraries as there may be',
+    spec: { libraries: Array.from({ length: 256 }, (_, n) => ({ name: `l${n}` })) },
+  },
+  {
+    what: 'a scope that is no library',
+    spec: { scope: { library: 'a b' } },
+    refused: on('spec.scope.library', library),
+  },
+  { what: 'two scope tags in one', spec: { scope: { tags: ['a,b'] } }, refused: on('spec.scope.tags[0]', oneWord) },
+  { what: 'instructions that are too long', spec: { instructions: words(4097) }, refused: on('spec.instructions') },
+];
