@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { Slices } from './slices.ts';
 
 const chunkBytes = 128 * 1024;
+const firstLineBytes = 16 * 1024;
 const newline = 0x0a;
 
 /** A line that is longer than a reader is ready to hold. */
@@ -52,6 +53,30 @@ export async function readLines(
     }
     if (restBytes > 0) take(Buffer.concat(rest));
     return { size, digest: `sha256:${hash.digest('hex')}` };
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * The first line of a file, without its newline.
+ * @param path absolute
+ * @param longestLine in bytes
+ * @throws LineTooLong, and whatever opening and reading throw
+ */
+export async function readFirstLine(path: string, longestLine: number): Promise<Buffer> {
+  const handle = await open(path, 'r');
+  try {
+    const pieces: Buffer[] = [];
+    for (let size = 0; size <= longestLine; ) {
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(firstLineBytes), 0, firstLineBytes, size);
+      const bytes = buffer.subarray(0, bytesRead);
+      const end = bytes.indexOf(newline);
+      pieces.push(end === -1 ? bytes : bytes.subarray(0, end));
+      if (end !== -1 || bytesRead === 0) return Buffer.concat(pieces);
+      size += bytesRead;
+    }
+    throw new LineTooLong(`a line is longer than ${longestLine} bytes`);
   } finally {
     await handle.close();
   }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { LineTooLong, readLines } from './json-lines.ts';
+import { LineTooLong, readFirstLine, readLines } from './json-lines.ts';
 import {
   type ArtifactRow,
   artifactRowSchema,
@@ -48,14 +48,24 @@ export async function readSourceCatalogue(
   try {
     read = await readLines(join(root, ref.path), longestLine, (line) => reading.take(line));
   } catch (error) {
-    if (error instanceof LineTooLong)
-      throw new CatalogueUnreadable('Corrupt', ref.path, `is damaged: ${error.message}`);
-    throw unreadable(ref.path, error);
+    throw unreadableLines(ref.path, error);
   }
   if (read.size !== ref.size || read.digest !== ref.digest) {
     throw new CatalogueUnreadable('Corrupt', ref.path, 'is not the file that was published: its digest differs');
   }
   return reading.end();
+}
+
+/**
+ * The header of a catalogue file; the rest is neither read nor checked.
+ * @throws CatalogueUnreadable
+ */
+export async function readSourceHeader(root: string, path: string): Promise<SourceHeader> {
+  try {
+    return parseHeader(path, await readFirstLine(join(root, path), longestLine));
+  } catch (error) {
+    throw unreadableLines(path, error);
+  }
 }
 
 /** One file being read, line by line. */
@@ -81,7 +91,7 @@ class Reading {
 
   take(line: Buffer): void {
     if (this.#header === undefined) {
-      this.#header = this.#parseHeader(line);
+      this.#header = parseHeader(this.#path, line);
       return;
     }
     const lineDigest = shortDigest(line);
@@ -122,33 +132,15 @@ class Reading {
     };
   }
 
-  #parseHeader(line: Buffer): SourceHeader {
-    const content = this.#json(line);
-    checkFormat(this.#path, 'format' in content ? content.format : undefined, sourceCatalogueFormat);
-    const parsed = sourceHeaderSchema.safeParse(content);
-    if (!parsed.success) throw new CatalogueUnreadable('Corrupt', this.#path, 'has a damaged header');
-    return parsed.data;
-  }
-
   /** A line's row; undefined for one of a kind that this version does not know. */
   #parse(line: Buffer): Row | FirstFilesRow | undefined {
-    const content = this.#json(line);
+    const content = parseLine(this.#path, line);
     const kind = 'row' in content ? String(content.row) : '';
     const schema = rowSchemas.get(kind);
     if (schema === undefined) return undefined;
     const parsed = schema.safeParse(content);
     if (!parsed.success) throw new CatalogueUnreadable('Corrupt', this.#path, `has a damaged row of kind ${kind}`);
     return parsed.data;
-  }
-
-  #json(line: Buffer): object {
-    try {
-      const content: unknown = JSON.parse(line.toString());
-      if (typeof content === 'object' && content !== null) return content;
-    } catch {
-      // Said below, together with a line that is JSON and no object.
-    }
-    throw new CatalogueUnreadable('Corrupt', this.#path, 'has a line that is no JSON object');
   }
 }
 
@@ -173,3 +165,27 @@ const shortDigest = (bytes: Uint8Array): string => hash('sha256', bytes, 'binary
 
 /** The digest of an artifact's line behind lines with its first files. */
 const chained = (before: string, digest: string): string => shortDigest(Buffer.from(before + digest, 'latin1'));
+
+function parseHeader(path: string, line: Buffer): SourceHeader {
+  const content = parseLine(path, line);
+  checkFormat(path, 'format' in content ? content.format : undefined, sourceCatalogueFormat);
+  const parsed = sourceHeaderSchema.safeParse(content);
+  if (!parsed.success) throw new CatalogueUnreadable('Corrupt', path, 'has a damaged header');
+  return parsed.data;
+}
+
+function parseLine(path: string, line: Buffer): object {
+  let content: unknown;
+  try {
+    content = JSON.parse(line.toString());
+  } catch {
+    // Said below, together with a line that is JSON and no object.
+  }
+  if (typeof content === 'object' && content !== null) return content;
+  throw new CatalogueUnreadable('Corrupt', path, 'has a line that is no JSON object');
+}
+
+const unreadableLines = (path: string, error: unknown): CatalogueUnreadable =>
+  error instanceof LineTooLong
+    ? new CatalogueUnreadable('Corrupt', path, `is damaged: ${error.message}`)
+    : unreadable(path, error);

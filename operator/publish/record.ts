@@ -1,6 +1,6 @@
 // The operator's own record of a source: what is published and from what, so that a restart fetches nothing.
 import { z } from 'zod';
-import { readLines } from '../../catalogue/json-lines.ts';
+import { readFirstLine, readLines } from '../../catalogue/json-lines.ts';
 import { memoryPath, recordPath, segmentIndexPath, segmentPath } from '../../catalogue/layout.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import { catalogueRefSchema, countsSchema, digestSchema, segmentRefSchema } from '../../catalogue/source-catalogue.ts';
@@ -39,8 +39,8 @@ const recordSchema = z.object({
   files: z.int(),
   size: z.int(),
   segments: z.array(segmentRefSchema),
-  /** The last `lyceum.dev/requestedAt` that was looked for. */
-  handledRequest: z.string().optional(),
+  /** Of the spec that was harvested: what gateways show and scope by. */
+  settings: z.object({ library: z.string(), tags: z.array(z.string()), refreshSeconds: z.number().optional() }),
 });
 
 export interface SourceRecord extends Omit<z.infer<typeof recordSchema>, 'format'> {
@@ -70,13 +70,24 @@ export async function readRecord(volume: Volume, key: Key): Promise<SourceRecord
       }
     });
   } catch (error) {
-    const errno = errnoOf(error);
-    if (errno !== undefined && errno !== 'ENOENT' && errno !== 'ENOTDIR') throw storageFault('read', path, error);
-    return undefined;
+    return none(path, error);
   }
   if (record === undefined) return undefined;
   const { format: _format, ...known } = record;
   return (await isThere(volume, key, known)) ? { ...known, contents } : undefined;
+}
+
+/**
+ * What a record names, without what is known of contents; undefined where there is none that can be read.
+ * @throws SourceFault StorageFailed when the volume cannot be read
+ */
+export async function readRecordHead(volume: Volume, key: Key): Promise<Omit<SourceRecord, 'contents'> | undefined> {
+  const path = recordPath(key.namespace, key.name);
+  try {
+    return recordSchema.parse(JSON.parse((await readFirstLine(volume.absolute(path), longestLine)).toString()));
+  } catch (error) {
+    return none(path, error);
+  }
 }
 
 /** @throws SourceFault StorageFailed */
@@ -92,7 +103,7 @@ export async function writeRecord(volume: Volume, key: Key, record: SourceRecord
 }
 
 /** What a source's backend remembers between looks, as a file of its own. */
-export function upstreamMemory(volume: Volume, key: Key): Memory {
+export function sourceMemory(volume: Volume, key: Key): Memory {
   const path = memoryPath(key.namespace, key.name);
   return {
     load: () => volume.read(path),
@@ -107,4 +118,11 @@ async function isThere(volume: Volume, key: Key, record: Omit<SourceRecord, 'con
     if ((await volume.stat(segmentIndexPath(key.namespace, key.name, digest))) === undefined) return false;
   }
   return true;
+}
+
+/** A record that is missing or damaged is none; a volume that cannot be read is a fault. */
+function none(path: string, error: unknown): undefined {
+  const errno = errnoOf(error);
+  if (errno !== undefined && errno !== 'ENOENT' && errno !== 'ENOTDIR') throw storageFault('read', path, error);
+  return undefined;
 }
