@@ -1,28 +1,22 @@
 // What the operator tells Prometheus: controller-runtime's names where it has one, its own under lyceum_.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { SourceState } from '../catalogue/index-file.ts';
+import type { Counts } from '../catalogue/source-catalogue.ts';
 import type { ObjectKey } from './kubernetes/cluster.ts';
 import type { WatchMetrics } from './kubernetes/list-watch.ts';
 import type { ControllerMetrics } from './reconcile/controller.ts';
 import type { Lane, QueueMetrics } from './reconcile/queue.ts';
 
-/** What a source's metrics say after a look. */
-export interface SourceFigures {
-  ready: boolean;
-  /** Served from the last good harvest after a failure. */
-  stale: boolean;
-  /** Milliseconds since the epoch; absent before the first success. */
-  lastSuccess?: number;
-  /** Artifacts served, by kind: `skills`, `prompts`, `rules`, `profiles`. */
-  artifacts: Readonly<Record<string, number>>;
-  problems: number;
-}
-
 export interface SourceMetrics {
-  /** A fetch has ended, well or not. */
-  fetched(key: ObjectKey, seconds: number, bytes: number): void;
-  standing(key: ObjectKey, figures: SourceFigures): void;
+  /** A look has ended, well or not. */
+  fetchSeconds(key: ObjectKey, seconds: number): void;
+  fetchBytes(key: ObjectKey, bytes: number): void;
+  /** A look has succeeded. @param at seconds since the epoch */
+  succeeded(key: ObjectKey, at: number): void;
+  /** @param counts of what is published; absent where nothing is */
+  standing(key: ObjectKey, state: SourceState, counts: Counts | undefined): void;
   /** The object is gone, and its series with it. */
-  gone(key: ObjectKey): void;
+  forget(key: ObjectKey): void;
 }
 
 export interface OperatorMetrics {
@@ -215,8 +209,7 @@ function queueMetrics(registry: Registry): (name: string) => QueueMetrics {
   };
 }
 
-/** Every kind that `lyceum_source_artifacts` may have a series of. */
-const artifactKinds = ['skills', 'prompts', 'rules', 'profiles'];
+const artifactKinds = ['skills', 'prompts', 'rules', 'profiles'] as const;
 
 function sourceMetrics(registry: Registry): SourceMetrics {
   const labelNames = ['namespace', 'name'] as const;
@@ -235,7 +228,7 @@ function sourceMetrics(registry: Registry): SourceMetrics {
   });
   const seconds = new Histogram({
     name: 'lyceum_source_fetch_seconds',
-    help: 'How long fetches of the source took, failed ones too.',
+    help: 'How long looks at the source took, failed ones too.',
     labelNames,
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300],
     registers,
@@ -247,22 +240,17 @@ function sourceMetrics(registry: Registry): SourceMetrics {
     registers,
   });
   return {
-    fetched(key, took, received) {
-      seconds.observe(labelsOf(key), took);
-      bytes.inc(labelsOf(key), received);
-    },
-    standing(key, figures) {
+    fetchSeconds: (key, took) => seconds.observe(labelsOf(key), took),
+    fetchBytes: (key, received) => bytes.inc(labelsOf(key), received),
+    succeeded: (key, at) => lastSuccess.set(labelsOf(key), at),
+    standing(key, state, counts) {
       const labels = labelsOf(key);
-      ready.set(labels, figures.ready ? 1 : 0);
-      stale.set(labels, figures.stale ? 1 : 0);
-      problems.set(labels, figures.problems);
-      if (figures.lastSuccess !== undefined) lastSuccess.set(labels, figures.lastSuccess / 1000);
-      for (const kind of artifactKinds) {
-        const count = figures.artifacts[kind];
-        if (count !== undefined) artifacts.set({ ...labels, kind }, count);
-      }
+      ready.set(labels, state === 'ok' ? 1 : 0);
+      stale.set(labels, state === 'stale' ? 1 : 0);
+      problems.set(labels, counts?.problems ?? 0);
+      for (const kind of artifactKinds) artifacts.set({ ...labels, kind }, counts?.[kind] ?? 0);
     },
-    gone(key) {
+    forget(key) {
       const labels = labelsOf(key);
       for (const family of [ready, stale, problems, lastSuccess, seconds, bytes]) family.remove(labels);
       for (const kind of artifactKinds) artifacts.remove({ ...labels, kind });
