@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+// The `lyceum` command: operator, server, run, check. Each command is a module that is loaded only when it is asked for.
+import { Command, CommanderError } from 'commander';
+import { checkCommand } from './check/command.ts';
+import { operatorCommand } from './operator/command.ts';
+import { runCommand } from './run/command.ts';
+import { serverCommand } from './server/command.ts';
+import { version } from './version.ts';
+
+const program = new Command('lyceum')
+  .description('Serves the material that AI agents read: harvests SkillSources, publishes a catalogue, answers MCP clients.')
+  .version(version, '--version', 'print the version')
+  .showHelpAfterError('(lyceum --help lists the commands)')
+  .addHelpText('after', '\nEvery option has an environment variable: --some-name is LYCEUM_SOME_NAME.')
+  .addCommand(operatorCommand())
+  .addCommand(serverCommand())
+  .addCommand(runCommand())
+  .addCommand(checkCommand());
+
+process.on('unhandledRejection', (reason) => {
+  console.error('lyceum: an unexpected failure:', reason);
+  process.exit(1);
+});
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exit(error.exitCode);
+  console.error(`lyceum: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+}

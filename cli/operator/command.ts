@@ -1,0 +1,75 @@
+// `lyceum operator`: watches SkillSources and SkillGateways in Kubernetes and publishes their catalogues to a volume.
+import { Command } from 'commander';
+import { count, logLevel, option, port } from '../options.ts';
+import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
+
+interface OperatorFlags extends SourceFlags {
+  namespaces?: string[];
+  kubeconfig?: string;
+  volume: string;
+  fileRoot?: string;
+  concurrentFetches: number;
+  probesPort: number;
+  metricsPort: number;
+  logLevel: string;
+}
+
+export function operatorCommand(): Command {
+  const command = new Command('operator')
+    .description('watch SkillSources and SkillGateways in Kubernetes and publish their catalogues to a volume')
+    .addOption(option('--volume <folder>', 'the folder to publish to; servers read it').makeOptionMandatory())
+    .addOption(
+      option('--namespaces <names>', "namespaces to watch, comma-separated; default: the operator's own").argParser(
+        (text: string) => text.split(',').map((name) => name.trim()),
+      ),
+    )
+    .addOption(option('--allow-loopback', 'let sources reach 127.0.0.0/8 and ::1; for tests'))
+    .addOption(option('--kubeconfig <file>', 'kubeconfig; default: the pod\'s ServiceAccount, else $KUBECONFIG or ~/.kube/config'))
+    .addOption(option('--file-root <folder>', 'the folder that is / for file:/// sources; default: none are allowed'))
+    .addOption(option('--concurrent-fetches <number>', 'sources fetched at once').argParser(count).default(4))
+    .addOption(option('--probes-port <port>', 'port of /healthz and /readyz').argParser(port).default(8081))
+    .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9090))
+    .addOption(logLevel());
+  return addSourceOptions(command).action(async (flags: OperatorFlags) => {
+    const [
+      { startOperator },
+      { metricsListener, probesListener },
+      { connect },
+      { makeLogger },
+      { stopSignal, stopped },
+      { version },
+    ] = await Promise.all([
+      import('../../operator/operator.ts'),
+      import('../../operator/listeners.ts'),
+      import('./connect.ts'),
+      import('../logger.ts'),
+      import('../stop.ts'),
+      import('../version.ts'),
+    ]);
+    const log = makeLogger(flags.logLevel);
+    const stop = stopSignal();
+    const connected = connect({ kubeconfig: flags.kubeconfig, namespaces: flags.namespaces, log });
+    const operator = await startOperator({
+      ...(await sourceOptions(flags, connected.apiServer)),
+      cluster: connected.cluster,
+      metrics: connected.metrics,
+      volume: flags.volume,
+      fileRoot: flags.fileRoot,
+      concurrentFetches: flags.concurrentFetches,
+      urlOf: () => undefined,
+      log,
+    });
+    const listeners = await Promise.all([
+      probesListener(anyAddress, flags.probesPort, connected.unready),
+      metricsListener(anyAddress, flags.metricsPort, connected.registry),
+    ]);
+    log.info({ version, namespaces: connected.namespaces }, 'operator started');
+    await stopped(stop);
+    await operator.close();
+    await connected.close();
+    await Promise.all(listeners.map((listener) => listener.close()));
+    log.info('operator stopped');
+  });
+}
+
+const anyAddress = '0.0.0.0';

@@ -1,0 +1,73 @@
+// Makes the connection to Kubernetes from flags: credentials, namespaces, stores, metrics, and what readiness asks.
+import { hostname } from 'node:os';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import { ApiServerCluster, connectionsFor } from '../../operator/kubernetes/api-server-cluster.ts';
+import { Connection } from '../../operator/kubernetes/connection.ts';
+import { loadKubeConfig } from '../../operator/kubernetes/credentials.ts';
+import { type OperatorMetrics, operatorMetrics } from '../../operator/metrics.ts';
+import type { GuardOptions } from '../../upstream/guard/client.ts';
+
+export interface ConnectFlags {
+  kubeconfig: string | undefined;
+  namespaces: readonly string[] | undefined;
+  log: Logger;
+}
+
+export interface Connected {
+  cluster: ApiServerCluster;
+  metrics: OperatorMetrics;
+  registry: Registry;
+  namespaces: readonly string[];
+  /** The API server, which no source may reach. */
+  apiServer: NonNullable<GuardOptions['apiServer']>;
+  /** Why the operator is not ready, or nothing. */
+  unready(): string | undefined;
+  close(): Promise<void>;
+}
+
+/** @throws KubernetesError unauthorized when there is no usable configuration */
+export function connect({ kubeconfig, namespaces, log }: ConnectFlags): Connected {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = operatorMetrics(registry);
+  const connection = new Connection({
+    load: () => loadKubeConfig(kubeconfig),
+    connections: connectionsFor(namespaces?.length ?? 1),
+    requested: metrics.requested,
+  });
+  const watched = namespaces ?? [connection.namespace ?? 'default'];
+  const cluster = new ApiServerCluster({
+    connection,
+    namespaces: watched,
+    instance: hostname(),
+    metrics: metrics.watches,
+    log,
+  });
+  return {
+    cluster,
+    metrics,
+    registry,
+    namespaces: watched,
+    apiServer: apiServerOf(connection.host),
+    unready: () => unreadyReason(cluster),
+    close: () => connection.close(),
+  };
+}
+
+/** The address of the kubeconfig, and in a pod the Service's as well. */
+function apiServerOf(host: string): NonNullable<GuardOptions['apiServer']> {
+  const { hostname: name, port } = new URL(`https://${host}`);
+  const service = process.env.KUBERNETES_SERVICE_HOST;
+  return {
+    addresses: [name.replace(/^\[|\]$/g, ''), ...(service === undefined ? [] : [service])],
+    port: port === '' ? 443 : Number(port),
+  };
+}
+
+function unreadyReason(cluster: ApiServerCluster): string | undefined {
+  const waiting = cluster.state().find(({ synced }) => !synced);
+  if (waiting === undefined) return undefined;
+  const { resource, namespace, problem } = waiting;
+  return `${resource} in namespace ${namespace} not listed yet${problem === undefined ? '' : `: ${problem.message}`}`;
+}

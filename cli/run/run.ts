@@ -1,0 +1,111 @@
+// Wires `lyceum run`: the manifest folder, the operator, and one server a gateway, in one process.
+import { hash } from 'node:crypto';
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Registry } from 'prom-client';
+import { keyOf, type ObjectKey, type Store } from '../../operator/kubernetes/cluster.ts';
+import { operatorMetrics } from '../../operator/metrics.ts';
+import { type RunningOperator, startOperator } from '../../operator/operator.ts';
+import { makeLogger } from '../logger.ts';
+import { sourceOptions } from '../source-options.ts';
+import { stopped, stopSignal } from '../stop.ts';
+import { version } from '../version.ts';
+import type { RunFlags } from './command.ts';
+import { GatewayServers } from './gateway-servers.ts';
+import { ManifestCluster } from './manifest-cluster.ts';
+import { clientSnippets, statusTables, visibleState } from './screen.ts';
+import type { AgedObject } from './table.ts';
+
+/** Milliseconds of quiet before the tables are printed, so that one change prints one table. */
+const quiet = 250;
+
+/** @throws Error when the folder is none, the volume cannot be used or no server can listen */
+export async function run(folder: string, flags: RunFlags): Promise<void> {
+  const root = await folderAt(folder);
+  const volume = flags.volume === undefined ? await defaultVolume(root) : resolve(flags.volume);
+  const log = makeLogger(flags.logLevel);
+  const stop = stopSignal();
+  const say = (text: string): void => console.log(text);
+
+  const cluster = new ManifestCluster({
+    folder: root,
+    environment: process.env,
+    complain: (message) => say(`! ${message}`),
+    event: ({ kind, metadata }, { type, reason, note }) =>
+      say(`${type === 'Warning' ? '!' : '*'} ${kind} ${metadata.name}: ${reason}: ${note}`),
+  });
+  let operator: RunningOperator | undefined;
+  const servers = new GatewayServers({
+    gateways: cluster.gateways,
+    volume,
+    host: flags.host,
+    firstPort: flags.port,
+    version,
+    log,
+    started: (key, url) => {
+      operator?.reconcileGateway(key);
+      say(['', ...clientSnippets(key.split('/')[1]!, url), ''].join('\n'));
+    },
+    failed: (key, message) => say(`! SkillGateway ${key.split('/')[1]}: ${message}`),
+  });
+  printTables(cluster, say);
+
+  say(`Lyceum ${version}: manifests and file:/// sources of ${folder}, catalogue in ${volume}. Ctrl-C stops.`);
+  operator = await startOperator({
+    ...(await sourceOptions({ ...flags, allowLoopback: true }, undefined)),
+    cluster,
+    metrics: operatorMetrics(new Registry()),
+    volume,
+    fileRoot: root,
+    concurrentFetches: 4,
+    urlOf: (gateway) => servers.urlOf(gateway),
+    log,
+  });
+  await stopped(stop);
+  await operator.close();
+  await servers.close();
+}
+
+async function folderAt(folder: string): Promise<string> {
+  const found = await stat(folder).catch(() => undefined);
+  if (!found?.isDirectory()) throw new Error(`${folder} is not a folder: name a folder of YAML manifests`);
+  return realpath(folder);
+}
+
+/** A volume of its own for each manifest folder, so that a second run starts from what the first one harvested. */
+async function defaultVolume(root: string): Promise<string> {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const volume = join(cache, 'lyceum', 'run', hash('sha256', root).slice(0, 16));
+  await mkdir(volume, { recursive: true });
+  return volume;
+}
+
+function printTables(cluster: ManifestCluster, say: (text: string) => void): void {
+  const seen = new Map<string, number>();
+  let printed = '';
+  let timer: NodeJS.Timeout | undefined;
+  const print = (): void => {
+    const [sources, gateways] = [aged(cluster.sources, seen), aged(cluster.gateways, seen)];
+    const state = visibleState([...sources, ...gateways].map(({ object }) => object));
+    if (state === printed) return;
+    printed = state;
+    say(['', ...statusTables(sources, gateways), ''].join('\n'));
+  };
+  const later = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(print, quiet);
+    timer.unref();
+  };
+  cluster.sources.onChange(later);
+  cluster.gateways.onChange(later);
+}
+
+function aged(store: Store, seen: Map<string, number>): AgedObject[] {
+  const now = Date.now();
+  return store.list().map((object) => {
+    const identity = `${object.kind} ${keyOf(object)}` satisfies ObjectKey;
+    if (!seen.has(identity)) seen.set(identity, now);
+    return { object, age: now - seen.get(identity)! };
+  });
+}

@@ -1,0 +1,41 @@
+// `lyceum server`: serves one gateway's catalogue from a volume, over MCP and HTTP. Needs no Kubernetes.
+import { Command } from 'commander';
+import { logLevel, option, port } from '../options.ts';
+
+interface ServerFlags {
+  volume: string;
+  namespace: string;
+  gateway: string;
+  host: string;
+  port: number;
+  metricsPort: number;
+  logLevel: string;
+}
+
+export function serverCommand(): Command {
+  return new Command('server')
+    .description('serve the catalogue of one SkillGateway from a volume, over MCP and HTTP')
+    .addOption(option('--volume <folder>', 'the folder that the operator publishes to').makeOptionMandatory())
+    .addOption(option('--namespace <name>', 'namespace of the SkillGateway').default('default'))
+    .addOption(option('--gateway <name>', 'name of the SkillGateway').makeOptionMandatory())
+    .addOption(option('--host <address>', 'address to listen on').default('0.0.0.0'))
+    .addOption(option('--port <port>', 'port of MCP, health and pages').argParser(port).default(8000))
+    .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9091))
+    .addOption(logLevel())
+    .action(async (flags: ServerFlags) => {
+      const [{ startServer }, { makeLogger }, { stopSignal, stopped }, { version }] = await Promise.all([
+        import('../../server/server.ts'),
+        import('../logger.ts'),
+        import('../stop.ts'),
+        import('../version.ts'),
+      ]);
+      const log = makeLogger(flags.logLevel);
+      const { volume, namespace, gateway, host, port: mcpPort, metricsPort } = flags;
+      const stop = stopSignal();
+      const server = await startServer({ volume, namespace, gateway, host, port: mcpPort, metricsPort, logger: log, version });
+      log.info({ url: server.url }, 'server started');
+      await stopped(stop);
+      await server.close();
+      log.info('server stopped');
+    });
+}

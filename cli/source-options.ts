@@ -1,0 +1,55 @@
+// The options that bound what sources may reach and hold, for every command that fetches them.
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { GuardOptions } from '../upstream/guard/client.ts';
+import type { Limits } from '../upstream/limits.ts';
+import { bytes, count, list, option } from './options.ts';
+
+export interface SourceFlags {
+  denyCidr?: string[];
+  allowLoopback?: boolean;
+  extraCaFile?: string;
+  maxFiles: number;
+  maxFileSize: number;
+  maxTotalSize: number;
+}
+
+export function addSourceOptions(command: Command): Command {
+  return command
+    .addOption(option('--deny-cidr <ranges>', 'address ranges that no source may reach, comma-separated').argParser(list))
+    .addOption(option('--extra-ca-file <file>', 'PEM certificates of authorities that sources may be signed by, too'))
+    .addOption(option('--max-files <number>', 'ceiling on spec.limits.files').argParser(count).default(50_000))
+    .addOption(option('--max-file-size <size>', 'ceiling on spec.limits.fileSize').argParser(bytes).default(2 ** 26, '64Mi'))
+    .addOption(
+      option('--max-total-size <size>', 'ceiling on spec.limits.totalSize').argParser(bytes).default(2 ** 30, '1Gi'),
+    );
+}
+
+export interface SourceOptions {
+  guard: GuardOptions;
+  ceiling: Limits;
+}
+
+/**
+ * @param apiServer the API server's addresses and port, which no source may reach
+ * @param environment where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up, in either case
+ * @throws Error when the file of authorities cannot be read
+ */
+export async function sourceOptions(
+  flags: SourceFlags,
+  apiServer: GuardOptions['apiServer'],
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<SourceOptions> {
+  const variable = (name: string): string | undefined => environment[name] || environment[name.toLowerCase()] || undefined;
+  const proxy = { httpsProxy: variable('HTTPS_PROXY'), httpProxy: variable('HTTP_PROXY'), noProxy: variable('NO_PROXY') };
+  return {
+    guard: {
+      allowLoopback: flags.allowLoopback ?? false,
+      deniedCidrs: flags.denyCidr ?? [],
+      apiServer,
+      ...(proxy.httpsProxy || proxy.httpProxy ? { proxy } : {}),
+      ...(flags.extraCaFile === undefined ? {} : { extraCa: await readFile(flags.extraCaFile) }),
+    },
+    ceiling: { files: flags.maxFiles, fileSize: flags.maxFileSize, totalSize: flags.maxTotalSize },
+  };
+}

@@ -1,0 +1,86 @@
+// Who keeps an address when several sources of one gateway want it. Pure. The older source keeps it, the others move.
+import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
+import type { Move } from '../../catalogue/index-file.ts';
+import { qualifiedAddress } from '../../catalogue/qualified-address.ts';
+
+/** The addresses of one source's catalogue, all relative to its library. */
+export interface SourceAddresses {
+  artifacts: Pick<ArtifactRow, 'kind' | 'address' | 'name' | 'folder'>[];
+  files: PackFileRow['path'][];
+}
+
+/** A source as a claimant. The order of claimants is the order of their right to an address. */
+export interface Claimant {
+  name: string;
+  library: string;
+  addresses: SourceAddresses;
+}
+
+/** A row of a gateway's `conflicts`: an address without scheme, who wanted it, and where it is now (absent: rejected). */
+export interface Conflict {
+  address: string;
+  source: string;
+  movedTo?: string;
+}
+
+export interface Resolution {
+  /** By source name; a source whose addresses all stand as they are has none. */
+  moves: Map<string, Move[]>;
+  conflicts: Conflict[];
+}
+
+/** Artifacts are settled first, over all sources, since a pack file never stands at or below a skill's address. */
+export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
+  const moves = new Map<string, Move[]>();
+  const conflicts: Conflict[] = [];
+  const skills = new Set<string>();
+  const move = (source: string, entry: Move): void => {
+    const list = moves.get(source);
+    if (list) list.push(entry);
+    else moves.set(source, [entry]);
+  };
+
+  const holders = new Map<string, string>();
+  for (const { name: source, library, addresses } of claimants) {
+    const own = new Set(addresses.artifacts.map(({ kind, address }) => `${kind} ${address}`));
+    const settled = new Set<string>();
+    for (const { kind, address, name, folder } of addresses.artifacts) {
+      if (settled.has(`${kind} ${address}`)) continue;
+      settled.add(`${kind} ${address}`);
+      const key = `${kind} ${library}/${address}`;
+      const holder = holders.get(key);
+      if (holder === undefined || holder === source) {
+        holders.set(key, source);
+        if (kind === 'skill') skills.add(`${library}/${address}`);
+        continue;
+      }
+      const to = qualifiedAddress(source, folder, name, (candidate) => own.has(`${kind} ${candidate}`));
+      own.add(`${kind} ${to}`);
+      holders.set(`${kind} ${library}/${to}`, source);
+      if (kind === 'skill') skills.add(`${library}/${to}`);
+      move(source, { kind, from: address, to });
+      conflicts.push({ address: `${library}/${address}`, source, movedTo: `${library}/${to}` });
+    }
+  }
+
+  const files = new Map<string, string>();
+  for (const { name: source, library, addresses } of claimants) {
+    for (const path of addresses.files) {
+      const address = `${library}/${path}`;
+      const holder = files.get(address);
+      if (!belowSkill(skills, address) && (holder === undefined || holder === source)) {
+        files.set(address, source);
+        continue;
+      }
+      move(source, { kind: 'file', from: path });
+      conflicts.push({ address, source });
+    }
+  }
+  return { moves, conflicts };
+}
+
+/** A skill's address has one or two segments below the library. */
+function belowSkill(skills: ReadonlySet<string>, address: string): boolean {
+  const segments = address.split('/');
+  return skills.has(segments.slice(0, 2).join('/')) || skills.has(segments.slice(0, 3).join('/'));
+}

@@ -1,0 +1,85 @@
+// The reconciler of SkillGateway: select, assemble, publish index.json, tell the status. Idempotent at every step.
+import type { Logger } from 'pino';
+import type { Cluster, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
+import { publishIndex } from '../publish/gateway-publication.ts';
+import type { Volume } from '../publish/volume.ts';
+import { SourceFault } from '../reasons.ts';
+import { rfc3339 } from '../reconcile/conditions.ts';
+import type { ReconcileResult } from '../reconcile/controller.ts';
+import { parseSkillGateway } from '../resources/parse.ts';
+import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
+import { assemble, type SourceView } from './assembly.ts';
+import { type GatewayStanding, gatewayStatus, type PublishedCatalogue } from './gateway-status.ts';
+import { selectSources } from './selection.ts';
+
+export interface GatewayReconcilerOptions {
+  cluster: Cluster;
+  volume: Volume;
+  /** What is known of a source; undefined before anything is. */
+  viewOf(source: KubernetesObject): SourceView | Promise<SourceView>;
+  /** Where clients reach a gateway, when the installation knows it. */
+  urlOf(gateway: KubernetesObject): string | undefined;
+  now(): number;
+  log: Logger;
+}
+
+/** Seconds until a volume that refused a write is tried again. */
+const storageRetrySeconds = 10;
+
+export class GatewayReconciler {
+  readonly #options: GatewayReconcilerOptions;
+  readonly #published = new Map<ObjectKey, PublishedCatalogue>();
+
+  constructor(options: GatewayReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws KubernetesError when the status cannot be written */
+  async reconcile(key: ObjectKey): Promise<ReconcileResult> {
+    const gateway = this.#options.cluster.gateways.get(key);
+    if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
+      this.#published.delete(key);
+      return {};
+    }
+    const parsed = parseSkillGateway(gateway);
+    if (!parsed.ok) {
+      await this.#tell(gateway, { state: 'failed', reason: 'InvalidSpec', message: parsed.message });
+      return {};
+    }
+    try {
+      await this.#tell(gateway, await this.#publish(key, gateway, parsed.spec));
+      return {};
+    } catch (error) {
+      if (!(error instanceof SourceFault && error.reason === 'StorageFailed')) throw error;
+      await this.#tell(gateway, { state: 'failed', reason: 'StorageFailed', message: error.message });
+      return { requeueAfterSeconds: storageRetrySeconds };
+    }
+  }
+
+  async #publish(key: ObjectKey, gateway: KubernetesObject, spec: SkillGatewaySpec): Promise<GatewayStanding> {
+    const { cluster, volume, viewOf, log } = this.#options;
+    const { namespace, name } = gateway.metadata;
+    const candidates = cluster.sources.list().filter((source) => source.metadata.namespace === namespace);
+    const { selected, missing } = selectSources(spec.sources, candidates);
+    const views = await Promise.all(selected.map((source) => viewOf(source)));
+    const { content, conflicts, totals } = assemble(spec, views);
+    const { generation, digest, changed } = await publishIndex(volume, { namespace, name }, content);
+    this.#published.set(key, { digest, generation, totals, conflicts });
+    if (changed) log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');
+    return { state: 'ready', views, missing };
+  }
+
+  async #tell(gateway: KubernetesObject, standing: GatewayStanding): Promise<void> {
+    const { cluster, urlOf, now } = this.#options;
+    const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
+    const status = gatewayStatus({
+      before: gateway.status,
+      generation: gateway.metadata.generation,
+      standing,
+      published: this.#published.get(key),
+      url: urlOf(gateway),
+      now: rfc3339(now()),
+    });
+    await cluster.applyStatus(gateway, status);
+  }
+}

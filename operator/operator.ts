@@ -1,0 +1,145 @@
+// The operator as a whole: stores feed queues, queues feed reconcilers, sources feed gateways. Everything is given in.
+import type { Logger } from 'pino';
+import type { GuardOptions } from '../upstream/guard/client.ts';
+import type { Limits } from '../upstream/limits.ts';
+import { systemClock } from './clock.ts';
+import { GatewayReconciler } from './gateway/gateway-reconciler.ts';
+import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from './kubernetes/cluster.ts';
+import type { OperatorMetrics } from './metrics.ts';
+import { Collector } from './publish/collector.ts';
+import { Volume } from './publish/volume.ts';
+import { Controller } from './reconcile/controller.ts';
+import { watchSecrets } from './reconcile/secret-watch.ts';
+import { SourceReconciler } from './reconcile/source-reconciler.ts';
+import { makeBackends } from './source/backends.ts';
+
+export interface OperatorOptions {
+  cluster: Cluster;
+  metrics: OperatorMetrics;
+  /** Folder to publish to. */
+  volume: string;
+  /** The folder that is `/` for file:/// sources; without it there are none. */
+  fileRoot: string | undefined;
+  guard: GuardOptions;
+  ceiling: Limits;
+  concurrentFetches: number;
+  /** Where clients reach a gateway, when the installation knows it. */
+  urlOf(gateway: KubernetesObject): string | undefined;
+  log: Logger;
+}
+
+export interface RunningOperator {
+  /** True once every kind has been listed: what readiness asks. */
+  synced(): boolean;
+  /** What a gateway shows has changed from outside, its URL for example. */
+  reconcileGateway(key: ObjectKey): void;
+  /** Stops taking work, aborts fetches, waits for what is under way. */
+  close(): Promise<void>;
+}
+
+const gatewayWorkers = 2;
+
+/** @throws SourceFault StorageFailed when the volume cannot be used */
+export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
+  const { cluster, metrics, log, fileRoot, guard, ceiling, concurrentFetches, urlOf } = options;
+  const volume = await Volume.open(options.volume);
+  const backends = makeBackends({ guard, fileRoot, volume: volume.root });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const clock = systemClock;
+  const random = Math.random;
+
+  const sources = new SourceReconciler({
+    cluster,
+    volume,
+    backends,
+    ceiling,
+    metrics: metrics.sources,
+    changed: (key) => enqueueGatewaysOf(key),
+    now: () => clock.now(),
+    chance: random,
+    log,
+  });
+  const gateways = new GatewayReconciler({
+    cluster,
+    volume,
+    viewOf: (source) => sources.view(source),
+    urlOf,
+    now: () => clock.now(),
+    log,
+  });
+  const sourceController = new Controller({
+    name: 'skillsource',
+    workers: concurrentFetches,
+    reconcile: (key, end) => sources.reconcile(key, end),
+    metrics: metrics.controller('skillsource'),
+    log,
+    clock,
+    random,
+  });
+  const gatewayController = new Controller({
+    name: 'skillgateway',
+    workers: gatewayWorkers,
+    reconcile: (key) => gateways.reconcile(key),
+    metrics: metrics.controller('skillgateway'),
+    log,
+    clock,
+    random,
+  });
+
+  const enqueueGatewaysOf = (source: ObjectKey): void => {
+    const namespace = source.split('/')[0];
+    for (const gateway of cluster.gateways.list()) {
+      if (gateway.metadata.namespace === namespace) gatewayController.enqueue(keyOf(gateway));
+    }
+  };
+  const lookAgain = (source: ObjectKey): void => {
+    void sources.trigger(source).then(() => sourceController.enqueue(source));
+  };
+
+  const collector = new Collector({ cluster, volume, now: () => clock.now(), log });
+  cluster.sources.onChange((key) => {
+    sourceController.enqueue(key);
+    enqueueGatewaysOf(key);
+    if (cluster.sources.get(key) === undefined) collector.soon();
+  });
+  cluster.gateways.onChange((key) => {
+    gatewayController.enqueue(key);
+    if (cluster.gateways.get(key) === undefined) collector.soon();
+  });
+  cluster.configMaps.onChange((key) => {
+    for (const source of cluster.sources.list()) if (configMapOf(source) === key) lookAgain(keyOf(source));
+  });
+
+  const work = async (): Promise<void> => {
+    await cluster.synced(signal);
+    await Promise.all([
+      sourceController.run(signal),
+      gatewayController.run(signal),
+      watchSecrets({ cluster, usedVersion: (key) => sources.secretVersion(key), changed: lookAgain, log }, signal),
+      collector.run(signal),
+    ]);
+  };
+  const running = Promise.all([
+    cluster.run(signal),
+    work().catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    }),
+  ]);
+  return {
+    synced: () => [cluster.sources, cluster.gateways, cluster.configMaps].every((store) => store.synced),
+    reconcileGateway: (key) => gatewayController.enqueue(key),
+    async close() {
+      stop.abort();
+      await running;
+      await backends.close();
+    },
+  };
+}
+
+/** The ConfigMap that a source reads, as a key. */
+function configMapOf({ metadata, spec }: KubernetesObject): ObjectKey | undefined {
+  const url = (spec as { url?: unknown } | undefined)?.url;
+  const name = typeof url === 'string' ? /^configmap:\/\/(.+)$/.exec(url)?.[1] : undefined;
+  return name === undefined ? undefined : `${metadata.namespace}/${name}`;
+}

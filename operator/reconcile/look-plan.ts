@@ -1,0 +1,46 @@
+// Whether a source is looked at now, and how hard. Pure.
+import type { SourceFaultReason } from '../reasons.ts';
+
+/** What is remembered of a source between reconciles, times in milliseconds of one clock. */
+export interface LookMemory {
+  /** Looked at since this process started. */
+  looked: boolean;
+  /** When the next planned look is due: after a refresh or a pause; absent when none is planned. */
+  dueAt?: number;
+  /** Something the source depends on has changed: its ConfigMap, its Secret. */
+  triggered: boolean;
+  fault?: { reason: SourceFaultReason; message: string };
+}
+
+export interface LookQuestion {
+  memory: LookMemory;
+  /** Digest of the spec that the published catalogue was made with; absent when nothing is published. */
+  publishedSpec: string | undefined;
+  /** Digest of the spec that the last look, good or bad, was made with. */
+  lookedSpec: string | undefined;
+  spec: string;
+  /** Value of the annotation `lyceum.dev/requestedAt`, and the value that was handled last. */
+  request: string | undefined;
+  handledRequest: string | undefined;
+  now: number;
+}
+
+/**
+ * `fetch`: list and harvest whatever the probe says. `probe`: only if upstream's revision moved. `none`: not yet.
+ * `inSeconds` says when the next planned look is due.
+ */
+export type LookPlan = { look: 'fetch' | 'probe' } | { look: 'none'; inSeconds?: number };
+
+export function planLook(question: LookQuestion): LookPlan {
+  const { memory, publishedSpec, lookedSpec, spec, request, handledRequest, now } = question;
+  const requested = request !== undefined && request !== handledRequest;
+  if (requested) return { look: 'fetch' };
+  const unfinished = publishedSpec !== spec;
+  const due =
+    !memory.looked ||
+    memory.triggered ||
+    (lookedSpec !== undefined && lookedSpec !== spec) ||
+    (memory.dueAt !== undefined && memory.dueAt <= now);
+  if (due) return { look: unfinished ? 'fetch' : 'probe' };
+  return { look: 'none', ...(memory.dueAt === undefined ? {} : { inSeconds: (memory.dueAt - now) / 1000 }) };
+}

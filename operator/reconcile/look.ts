@@ -1,0 +1,123 @@
+// One look at one source: credentials, probe, tree, harvest, publication. Says what it found, or throws a fault.
+import { harvest, type HarvestResult, type HarvestRules } from '../harvest/harvest.ts';
+import type { Cluster, KubernetesObject } from '../kubernetes/cluster.ts';
+import { openBlobs } from '../publish/blob-store.ts';
+import { type SourceRecord, upstreamMemory, writeRecord } from '../publish/record.ts';
+import { digestsOf, publishSource } from '../publish/source-publication.ts';
+import type { Volume } from '../publish/volume.ts';
+import { SourceFault } from '../reasons.ts';
+import type { SkillSourceSpec } from '../resources/skill-source.ts';
+import type { LookContext } from '../source/backend.ts';
+import type { Backends } from '../source/backends.ts';
+import type { Source } from '../source/source.ts';
+import { rfc3339 } from './conditions.ts';
+import type { SourceSettings } from './source-state.ts';
+
+export interface LookRequest {
+  object: KubernetesObject;
+  spec: SkillSourceSpec;
+  specDigest: string;
+  settings: SourceSettings;
+  limits: LookContext['limits'];
+  secret: ReadonlyMap<string, Buffer>;
+  /** What is published now. */
+  record: SourceRecord | undefined;
+  /** Harvest even when upstream's revision is the published one. */
+  force: boolean;
+  signal: AbortSignal;
+  received(bytes: number): void;
+}
+
+export type LookOutcome =
+  | { found: 'unchanged' }
+  | { found: 'published'; record: SourceRecord; result: HarvestResult; contentChanged: boolean };
+
+export interface LookEdges {
+  cluster: Cluster;
+  volume: Volume;
+  backends: Backends;
+  now(): number;
+}
+
+/** @throws UpstreamFault, SourceFault */
+export async function look(request: LookRequest, { cluster, volume, backends, now }: LookEdges): Promise<LookOutcome> {
+  const { object, spec, record, force, signal, limits, secret, received } = request;
+  const { namespace, name } = object.metadata;
+  const key = { namespace, name };
+  await using scratch = await volume.scratch();
+  const memory = upstreamMemory(volume, key);
+  const context: LookContext = { limits, signal, secret, memory, scratch: scratch.path, received };
+  const source = await backends.open(spec, namespace, context, cluster);
+  try {
+    if (!force && record !== undefined && (await source.probe()) === record.revision) return { found: 'unchanged' };
+    return await harvestAndPublish(source, request, volume, now);
+  } finally {
+    await source.close();
+  }
+}
+
+async function harvestAndPublish(
+  source: Source,
+  { object, spec, specDigest, settings, limits, record }: LookRequest,
+  volume: Volume,
+  now: () => number,
+): Promise<LookOutcome> {
+  const { namespace, name, uid } = object.metadata;
+  const key = { namespace, name };
+  const rules: HarvestRules = {
+    include: spec.include,
+    exclude: spec.exclude,
+    subdirectory: spec.subdirectory,
+    library: settings.library,
+    source: name,
+    limits,
+  };
+  const tree = await source.open();
+  const blobs = await openBlobs(volume, key, record?.segments ?? []);
+  try {
+    const result = await harvest(tree, rules, record?.contents ?? new Map(), blobs);
+    const segments = await blobs.seal(digestsOf(result));
+    const publication = await publishSource(volume, key, {
+      harvest: result,
+      revision: tree.revision,
+      segments,
+      current: record?.catalogue,
+    });
+    const contentChanged = record?.artifactDigest !== publication.artifactDigest;
+    const next: SourceRecord = {
+      uid,
+      specDigest,
+      settings,
+      revision: tree.revision,
+      built: contentChanged || record === undefined ? rfc3339(now()) : record.built,
+      artifactDigest: publication.artifactDigest,
+      catalogue: publication.catalogue,
+      counts: result.counts,
+      files: result.fileCount,
+      size: result.size,
+      segments,
+      contents: result.contents,
+    };
+    await writeRecord(volume, key, next);
+    return { found: 'published', record: next, result, contentChanged };
+  } finally {
+    await blobs.discard();
+    await tree.close();
+  }
+}
+
+/** The Secret that a spec names. @throws SourceFault SecretNotFound */
+export async function secretOf(
+  cluster: Cluster,
+  namespace: string,
+  spec: SkillSourceSpec,
+): Promise<{ data: ReadonlyMap<string, Buffer>; version: string | undefined }> {
+  const name = spec.secretRef?.name;
+  if (name === undefined) return { data: new Map(), version: undefined };
+  const secret = await cluster.readSecret(namespace, name);
+  if (secret) return { data: secret.data, version: secret.resourceVersion };
+  throw new SourceFault(
+    'SecretNotFound',
+    `Secret "${name}" is not there in namespace "${namespace}": create it, or change spec.secretRef`,
+  );
+}

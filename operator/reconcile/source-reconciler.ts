@@ -1,0 +1,267 @@
+// The reconciler of SkillSource: one ordered chain of small steps; each ends the chain or hands on to the next.
+import type { Logger } from 'pino';
+import { UpstreamFault } from '../../upstream/fault.ts';
+import type { Limits } from '../../upstream/limits.ts';
+import type { SourceView } from '../gateway/assembly.ts';
+import type { Cluster, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
+import type { SourceMetrics } from '../metrics.ts';
+import type { Volume } from '../publish/volume.ts';
+import { SourceFault, type SourceFaultReason } from '../reasons.ts';
+import { parseDuration } from '../resources/quantities.ts';
+import { parseSkillSource } from '../resources/parse.ts';
+import type { SkillSourceSpec } from '../resources/skill-source.ts';
+import type { Backends } from '../source/backends.ts';
+import { rfc3339 } from './conditions.ts';
+import type { ReconcileResult } from './controller.ts';
+import { effectiveLimits } from './limits.ts';
+import { type LookOutcome, look, secretOf } from './look.ts';
+import { planLook } from './look-plan.ts';
+import { refreshDelay, retryDelay } from './schedule.ts';
+import { contentEvent, faultEvent, rejectionEvent } from './source-events.ts';
+import { type SourceState, settingsOf, shownState, specDigest, summaryOf, viewOf } from './source-state.ts';
+import { SourceStates } from './source-states.ts';
+import { type Publication, type Standing, sourceStatus, summary } from './source-status.ts';
+
+export interface SourceReconcilerOptions {
+  cluster: Cluster;
+  volume: Volume;
+  backends: Backends;
+  /** Above these no `spec.limits` reaches. */
+  ceiling: Limits;
+  metrics: SourceMetrics;
+  /** Told when what gateways show of a source may have changed. */
+  changed(source: ObjectKey): void;
+  /** Milliseconds of the wall clock. */
+  now(): number;
+  /** In [0, 1). */
+  chance(): number;
+  log: Logger;
+}
+
+/** The annotation that asks for a look now, whatever the probe would say. Any new value asks again. */
+export const requestAnnotation = 'lyceum.dev/requestedAt';
+
+/** What one chain works on. */
+interface Chain {
+  key: ObjectKey;
+  object: KubernetesObject;
+  state: SourceState;
+  request: string | undefined;
+}
+
+export class SourceReconciler {
+  readonly #options: SourceReconcilerOptions;
+  readonly #states: SourceStates;
+
+  constructor(options: SourceReconcilerOptions) {
+    this.#options = options;
+    this.#states = new SourceStates(options.volume);
+  }
+
+  /** How a gateway shows a source that it selects. */
+  async view(object: KubernetesObject): Promise<SourceView> {
+    const state = await this.#states.of(object);
+    const parsed = parseSkillSource(object);
+    if (parsed.ok) state.settings = settingsOf(object, parsed.spec);
+    return viewOf(object, state);
+  }
+
+  /** Something a source depends on has changed: its next reconcile looks. */
+  async trigger(key: ObjectKey): Promise<void> {
+    const state = await this.#states.get(key);
+    if (state) state.triggered = true;
+  }
+
+  /** resourceVersion of the Secret that a source's last look used, `absent` for none, undefined before a look. */
+  async secretVersion(key: ObjectKey): Promise<string | undefined> {
+    return (await this.#states.get(key))?.secretVersion;
+  }
+
+  /** @throws KubernetesError when the status cannot be written */
+  async reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
+    const object = this.#options.cluster.sources.get(key);
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return this.#forget(key);
+    const chain: Chain = {
+      key,
+      object,
+      state: await this.#states.of(object),
+      request: object.metadata.annotations[requestAnnotation],
+    };
+    const parsed = parseSkillSource(object);
+    if (!parsed.ok) return this.#fail(chain, new SourceFault('InvalidSpec', parsed.message));
+    chain.state.settings = settingsOf(object, parsed.spec);
+    if (parsed.spec.suspend) return this.#suspend(chain);
+    return this.#lookWhenDue(chain, parsed.spec, signal);
+  }
+
+  #forget(key: ObjectKey): ReconcileResult {
+    this.#states.forget(key);
+    this.#options.metrics.forget(key);
+    this.#options.changed(key);
+    return {};
+  }
+
+  async #suspend(chain: Chain): Promise<ReconcileResult> {
+    await this.#tell(chain, { state: 'suspended' });
+    return {};
+  }
+
+  async #lookWhenDue(chain: Chain, spec: SkillSourceSpec, signal: AbortSignal): Promise<ReconcileResult> {
+    const { object, state, request } = chain;
+    const { ceiling, now } = this.#options;
+    const settings = settingsOf(object, spec);
+    const limits = effectiveLimits(spec.limits, ceiling);
+    const digest = specDigest(spec, settings.library, limits);
+    const plan = planLook({
+      memory: state,
+      publishedSpec: state.published?.record.specDigest,
+      lookedSpec: state.lookedSpec,
+      spec: digest,
+      request,
+      handledRequest: handledRequest(object),
+      now: now(),
+    });
+    if (plan.look === 'none') {
+      await this.#tell(chain, standingOf(state));
+      return plan.inSeconds === undefined ? {} : { requeueAfterSeconds: plan.inSeconds };
+    }
+    if (state.published?.record.specDigest !== digest && state.lookedSpec !== digest) {
+      await this.#tell(chain, { state: 'progressing', message: 'Fetching the current spec for the first time' });
+    }
+    state.looked = true;
+    state.triggered = false;
+    state.lookedSpec = digest;
+    const began = now();
+    try {
+      const outcome = await this.#look(chain, spec, digest, limits, plan.look === 'fetch', signal);
+      return await this.#succeed(chain, spec, outcome, began);
+    } catch (error) {
+      if (signal.aborted) {
+        state.triggered = true;
+        return {};
+      }
+      if (!(error instanceof UpstreamFault || error instanceof SourceFault)) {
+        state.triggered = true;
+        throw error;
+      }
+      return await this.#fail(chain, error, spec);
+    } finally {
+      this.#options.metrics.fetchSeconds(chain.key, (now() - began) / 1000);
+    }
+  }
+
+  async #look(
+    { key, object, state }: Chain,
+    spec: SkillSourceSpec,
+    digest: string,
+    limits: Limits,
+    force: boolean,
+    stop: AbortSignal,
+  ): Promise<LookOutcome> {
+    const { cluster, volume, backends, metrics, now } = this.#options;
+    state.secretVersion = 'absent';
+    const secret = await secretOf(cluster, object.metadata.namespace, spec);
+    if (secret.version !== undefined) state.secretVersion = secret.version;
+    using deadline = deadlineOf(spec.timeout);
+    return look(
+      {
+        object,
+        spec,
+        specDigest: digest,
+        settings: settingsOf(object, spec),
+        limits,
+        secret: secret.data,
+        record: state.published?.record,
+        force,
+        signal: AbortSignal.any([stop, deadline.signal]),
+        received: (bytes) => metrics.fetchBytes(key, bytes),
+      },
+      { cluster, volume, backends, now },
+    );
+  }
+
+  async #succeed(chain: Chain, spec: SkillSourceSpec, outcome: LookOutcome, began: number): Promise<ReconcileResult> {
+    const { key, object, state } = chain;
+    const { cluster, metrics, now, chance, log } = this.#options;
+    const recovered = state.fault !== undefined;
+    delete state.fault;
+    state.failures = 0;
+    const delay = spec.refresh === undefined ? undefined : refreshDelay(parseDuration(spec.refresh), chance());
+    if (delay === undefined) delete state.dueAt;
+    else state.dueAt = began + delay * 1000;
+    if (outcome.found === 'published') {
+      const { record, result, contentChanged } = outcome;
+      const before = state.published;
+      state.published = { record, ...summaryOf(result) };
+      for (const event of rejectionEvent(before?.problems ?? [], result.problems)) cluster.recordEvent(object, event);
+      if (contentChanged) cluster.recordEvent(object, contentEvent(record.revision, summary(record.counts)));
+      log.info(
+        { source: key, revision: record.revision, skills: record.counts.skills, problems: record.counts.problems },
+        contentChanged ? 'content published' : 'revision moved, content the same',
+      );
+    }
+    metrics.succeeded(key, now() / 1000);
+    if (outcome.found === 'published' || recovered) this.#options.changed(key);
+    await this.#tell(chain, { state: 'ready' });
+    return state.dueAt === undefined ? {} : { requeueAfterSeconds: (state.dueAt - now()) / 1000 };
+  }
+
+  async #fail(chain: Chain, error: UpstreamFault | SourceFault, spec?: SkillSourceSpec): Promise<ReconcileResult> {
+    const { key, object, state } = chain;
+    const { cluster, now, chance, log } = this.#options;
+    const { reason, message } = error;
+    const before = state.fault;
+    state.failures += 1;
+    state.fault = { reason, message };
+    const delay = retryDelay(
+      reason,
+      state.failures,
+      chance(),
+      spec?.refresh === undefined ? undefined : parseDuration(spec.refresh),
+      error instanceof UpstreamFault ? error.retryAfterSeconds : undefined,
+    );
+    if (delay === undefined) delete state.dueAt;
+    else state.dueAt = now() + delay * 1000;
+    for (const event of faultEvent(before, reason, message)) cluster.recordEvent(object, event);
+    if (before?.reason !== reason) {
+      log.warn({ source: key, reason, message }, 'source failed');
+      this.#options.changed(key);
+    }
+    await this.#tell(chain, { state: 'failed', reason, message });
+    return delay === undefined ? {} : { requeueAfterSeconds: delay };
+  }
+
+  async #tell({ key, object, state, request }: Chain, standing: Standing): Promise<void> {
+    const { cluster, metrics, now } = this.#options;
+    const handled = standing.state === 'ready' || standing.state === 'failed' ? request : handledRequest(object);
+    const current = cluster.sources.get(key);
+    if (current === undefined || current.metadata.uid !== object.metadata.uid) return;
+    const publication = publicationOf(state);
+    const { generation } = object.metadata;
+    const status = sourceStatus(current.status, generation, standing, publication, handled, rfc3339(now()));
+    metrics.standing(key, shownState(state), publication?.counts);
+    await cluster.applyStatus(current, status);
+  }
+}
+
+function publicationOf({ published }: SourceState): Publication | undefined {
+  if (!published) return undefined;
+  const { revision, artifactDigest, built, size, files, counts } = published.record;
+  return { revision, artifactDigest, built, size, files, counts, problems: published.problems };
+}
+
+function standingOf({ fault, published }: SourceState): Standing {
+  if (fault) return { state: 'failed', reason: fault.reason as SourceFaultReason, message: fault.message };
+  return published ? { state: 'ready' } : { state: 'progressing', message: 'Waiting for the first look' };
+}
+
+const handledRequest = (object: KubernetesObject): string | undefined =>
+  (object.status as { lastHandledReconcileAt?: string } | undefined)?.lastHandledReconcileAt;
+
+/** A signal that fires after `spec.timeout`, as a fault that names the field. */
+function deadlineOf(timeout: string): { signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const fault = new UpstreamFault('TimedOut', `The look took longer than spec.timeout (${timeout})`);
+  const timer = setTimeout(() => controller.abort(fault), parseDuration(timeout) * 1000);
+  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
+}

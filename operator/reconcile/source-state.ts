@@ -1,0 +1,114 @@
+// What the operator remembers of each source between reconciles, and what it makes of a spec. Pure.
+import { hash } from 'node:crypto';
+import type { SourceState as PublishedState } from '../../catalogue/index-file.ts';
+import type { ArtifactRow, PackFileRow, ProblemRow } from '../../catalogue/source-catalogue.ts';
+import type { Limits } from '../../upstream/limits.ts';
+import type { SourceAddresses } from '../gateway/addresses.ts';
+import type { SourceView } from '../gateway/assembly.ts';
+import type { KubernetesObject } from '../kubernetes/cluster.ts';
+import type { SourceRecord } from '../publish/record.ts';
+import { type SourceFaultReason, sourceFaultReasons } from '../reasons.ts';
+import { parseDuration } from '../resources/quantities.ts';
+import type { SkillSourceSpec } from '../resources/skill-source.ts';
+import { conditionOf } from './conditions.ts';
+import type { LookMemory } from './look-plan.ts';
+
+/** What a source has on the volume, with what of its catalogue the status and the gateways need. */
+export interface PublishedRecord {
+  record: SourceRecord;
+  addresses: SourceAddresses;
+  problems: readonly ProblemRow[];
+}
+
+/** What stays in memory of a catalogue: addresses and problems, not its rows. */
+export function summaryOf({
+  artifacts,
+  files,
+  problems,
+}: {
+  artifacts: readonly ArtifactRow[];
+  files: readonly PackFileRow[];
+  problems: readonly ProblemRow[];
+}): Pick<PublishedRecord, 'addresses' | 'problems'> {
+  return {
+    addresses: {
+      artifacts: artifacts.map(({ kind, address, name, folder }) => ({ kind, address, name, folder })),
+      files: files.map(({ path }) => path),
+    },
+    problems,
+  };
+}
+
+export interface SourceState extends LookMemory {
+  uid: string;
+  published?: PublishedRecord;
+  /** Failed looks in a row. */
+  failures: number;
+  /** Digest of the spec of the last look, good or bad. */
+  lookedSpec?: string;
+  /** resourceVersion of the Secret that the last look used; `absent` when it was not there. */
+  secretVersion?: string;
+  /** Of the last valid spec: what gateways show and scope by. */
+  settings?: SourceSettings;
+}
+
+export interface SourceSettings {
+  library: string;
+  tags: string[];
+  refreshSeconds?: number;
+}
+
+export function settingsOf(object: KubernetesObject, spec: SkillSourceSpec): SourceSettings {
+  return {
+    library: spec.library ?? object.metadata.name,
+    tags: spec.tags,
+    ...(spec.refresh === undefined ? {} : { refreshSeconds: parseDuration(spec.refresh) }),
+  };
+}
+
+/** Digest of everything in a spec that decides what is harvested; tags, refresh and the like do not. */
+export function specDigest(spec: SkillSourceSpec, library: string, limits: Limits): string {
+  const { url, ref, subdirectory, include, exclude } = spec;
+  const { files, fileSize, totalSize } = limits;
+  const canonical = [
+    [url, ref ?? null, subdirectory, library],
+    [include.skills ?? null, include.files ?? null, exclude],
+    [files, fileSize, totalSize],
+  ];
+  return `sha256:${hash('sha256', JSON.stringify(canonical))}`;
+}
+
+/** How a gateway shows a source that it selects. */
+export function viewOf(object: KubernetesObject, state: SourceState): SourceView {
+  const settings = state.settings ?? state.published?.record.settings ?? { library: object.metadata.name, tags: [] };
+  const { published, fault } = state;
+  return {
+    name: object.metadata.name,
+    state: shownState(state),
+    ...(fault === undefined ? {} : { reason: fault.reason }),
+    ...settings,
+    ...(published === undefined
+      ? {}
+      : {
+          published: {
+            revision: published.record.revision,
+            built: published.record.built,
+            counts: published.record.counts,
+            catalogue: published.record.catalogue,
+            addresses: published.addresses,
+          },
+        }),
+  };
+}
+
+export function shownState({ published, fault }: Pick<SourceState, 'published' | 'fault'>): PublishedState {
+  if (published) return fault ? 'stale' : 'ok';
+  return fault ? 'failed' : 'pending';
+}
+
+/** The fault that a status tells of, so that a restart does not take a stale source for a healthy one. */
+export function faultOf(status: unknown): SourceState['fault'] {
+  const ready = conditionOf(status, 'Ready');
+  if (ready?.status !== 'False' || !(ready.reason in sourceFaultReasons)) return undefined;
+  return { reason: ready.reason as SourceFaultReason, message: ready.message };
+}

@@ -1,0 +1,120 @@
+// The status of a SkillSource, from what is published and how the last look went. Pure.
+import { compareProblems, type Problem } from '../../catalogue/problem.ts';
+import type { Counts, ProblemRow } from '../../catalogue/source-catalogue.ts';
+import { Progressing, type SourceFaultReason, Succeeded, sourceFaultReasons } from '../reasons.ts';
+import { conditionOf, conditionsOf, transition, type WantedCondition } from './conditions.ts';
+
+/** How a source stands. */
+export type Standing =
+  | { state: 'ready' }
+  | { state: 'progressing'; message: string }
+  | { state: 'suspended' }
+  | { state: 'failed'; reason: SourceFaultReason; message: string };
+
+/** What is published for a source. */
+export interface Publication {
+  revision: string;
+  /** `sha256:` over what is served: moves only when the content does. */
+  artifactDigest: string;
+  /** When the content last changed, RFC 3339. */
+  built: string;
+  size: number;
+  files: number;
+  counts: Counts;
+  problems: readonly ProblemRow[];
+}
+
+/** Problems that a status shows; all of them are published with the catalogue. */
+export const shownProblems = 20;
+
+/** @param now RFC 3339 */
+export function sourceStatus(
+  before: unknown,
+  generation: number,
+  standing: Standing,
+  publication: Publication | undefined,
+  handledRequest: string | undefined,
+  now: string,
+): Record<string, unknown> {
+  const conditions = transition(conditionsOf(before), wantedConditions(before, standing, publication), generation, now);
+  return {
+    observedGeneration: generation,
+    conditions,
+    ...(publication === undefined ? {} : published(publication)),
+    ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
+  };
+}
+
+function wantedConditions(before: unknown, standing: Standing, publication?: Publication): WantedCondition[] {
+  switch (standing.state) {
+    case 'ready':
+      return [{ type: 'Ready', status: 'True', reason: Succeeded, message: summary(publication?.counts) }];
+    case 'progressing':
+      return [
+        { type: 'Ready', status: 'Unknown', reason: Progressing, message: standing.message },
+        { type: 'Reconciling', status: 'True', reason: Progressing, message: standing.message },
+      ];
+    case 'suspended': {
+      const ready = conditionOf(before, 'Ready');
+      return [
+        ready === undefined
+          ? { type: 'Ready', status: 'Unknown', reason: Progressing, message: 'Suspended before the first look' }
+          : { type: 'Ready', status: ready.status, reason: ready.reason, message: ready.message },
+        { type: 'Suspended', status: 'True', reason: Succeeded, message: 'Not looked at while spec.suspend is true' },
+      ];
+    }
+    case 'failed': {
+      const kept = publication === undefined ? '' : `. The last good catalogue (${publication.revision}) is still served`;
+      const message = `${standing.message}${kept}`;
+      const ready: WantedCondition = { type: 'Ready', status: 'False', reason: standing.reason, message };
+      switch (sourceFaultReasons[standing.reason]) {
+        case 'human':
+          return [ready, { type: 'Stalled', status: 'True', reason: standing.reason, message: standing.message }];
+        case 'refresh':
+          return [ready];
+        case 'backoff':
+          return [
+            ready,
+            { type: 'Reconciling', status: 'True', reason: Progressing, message: 'Looking again with growing pauses' },
+          ];
+      }
+    }
+  }
+}
+
+function published(publication: Publication): Record<string, unknown> {
+  const { revision, artifactDigest, built, size, files, counts } = publication;
+  return {
+    revision,
+    artifact: { digest: artifactDigest, lastUpdateTime: built, size, files },
+    counts: { ...counts },
+    problems: worst(publication.problems),
+  };
+}
+
+const worst = (problems: readonly ProblemRow[]): ProblemRow[] =>
+  [...problems]
+    .sort((a, b) => compareProblems(a as Problem, b as Problem))
+    .slice(0, shownProblems)
+    .map(({ path, line, severity, reason, message }) => ({
+      path,
+      ...(line === undefined ? {} : { line }),
+      severity,
+      reason,
+      message,
+    })) as ProblemRow[];
+
+/** `14 skills and 40 files; 3 problems`. */
+export function summary(counts: Counts | undefined): string {
+  if (counts === undefined) return '';
+  const parts = [
+    counted(counts.skills, 'skill'),
+    ...(counts.prompts === 0 ? [] : [counted(counts.prompts, 'prompt')]),
+    ...(counts.rules === 0 ? [] : [counted(counts.rules, 'rule')]),
+    ...(counts.profiles === 0 ? [] : [counted(counts.profiles, 'profile')]),
+    ...(counts.files === 0 ? [] : [counted(counts.files, 'pack file')]),
+  ];
+  return `Serving ${parts.join(', ')}${counts.problems === 0 ? '' : `; ${counted(counts.problems, 'problem')}`}`;
+}
+
+const counted = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`;
