@@ -51,6 +51,7 @@ export async function startControlPlane(): Promise<StartedControlPlane> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'control-plane.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
   const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
   if (line === undefined) throw new Error('the API server for the tests did not start; what is missing is told above');
@@ -62,7 +63,7 @@ export async function startControlPlane(): Promise<StartedControlPlane> {
     [Symbol.asyncDispose]: async () => {
       child.ref();
       child.stdin.end();
-      await once(child, 'exit');
+      await ended;
     },
   };
 }

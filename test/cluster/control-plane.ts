@@ -1,6 +1,6 @@
 // A real Kubernetes control plane as one program: starts it, prints where it is as a line of JSON, ends with its stdin.
 // Whoever starts this holds its stdin open; when that process ends, however it ends, everything started here ends too.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -18,30 +18,43 @@ const repository = join(import.meta.dirname, '../..');
 const startSeconds = 60;
 
 /** What was started, and whether it leads a process group that must end with it. */
-const running: { name: string; process: ChildProcess; group?: boolean }[] = [];
+const running: { name: string; process: ChildProcess; group: boolean }[] = [];
 const folder = await mkdtemp(join(tmpdir(), 'lyceum-cluster-'));
 
+let ending: Promise<never> | undefined;
+
 /** Ends the programs, the last started first, and removes the folder; then this program ends. */
-async function end(code: number): Promise<never> {
-  const ended = running.reverse().map(({ process: child, group }) => {
-    if (child.pid === undefined || hasEnded(child)) return undefined;
-    const exit = new Promise((resolve) => child.once('exit', resolve));
-    // Nothing here outlives the tests, so nothing is worth a slow farewell.
-    process.kill(group ? -child.pid : child.pid, 'SIGKILL');
-    return exit;
-  });
-  await Promise.all(ended);
-  await rm(folder, { recursive: true, force: true });
-  process.exit(code);
+function end(code: number): Promise<never> {
+  ending ??= (async () => {
+    const ended = running.reverse().map(({ process: child, group }) => {
+      if (child.pid === undefined || hasEnded(child)) return undefined;
+      const exit = once(child, 'exit');
+      // Nothing here outlives the tests, so nothing is worth a slow farewell.
+      process.kill(group ? -child.pid : child.pid, 'SIGKILL');
+      return exit;
+    });
+    await Promise.all(ended);
+    await rm(folder, { recursive: true, force: true });
+    process.exit(code);
+  })();
+  return ending;
+}
+
+/** Starts a program, unless all is ending. */
+function launch(name: string, program: string, args: string[], options: SpawnOptions): ChildProcess {
+  if (ending) throw new Error('ending');
+  const child = spawn(program, args, options);
+  running.push({ name, process: child, group: options.detached ?? false });
+  return child;
 }
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
 /** Builds the programs where they are missing, which may take minutes. @returns their folder */
 async function programs(): Promise<string> {
-  const build = spawn(join(import.meta.dirname, 'build.sh'), { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-  running.push({ name: 'build.sh', process: build, group: true });
-  const printed = text(build.stdout);
+  const program = join(import.meta.dirname, 'build.sh');
+  const build = launch('build.sh', program, [], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const printed = text(build.stdout!);
   const [code] = await once(build, 'close');
   running.pop();
   if (code !== 0) throw new Error('The control plane for the tests cannot be started: its programs are not there.');
@@ -50,9 +63,11 @@ async function programs(): Promise<string> {
 
 async function start(name: string, program: string, args: string[]): Promise<void> {
   const log = await open(join(folder, `${name}.log`), 'w');
-  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', log.fd, log.fd] });
-  await log.close();
-  running.push({ name, process: child });
+  try {
+    launch(name, program, args, { cwd: folder, stdio: ['ignore', log.fd, log.fd] });
+  } finally {
+    await log.close();
+  }
 }
 
 /** Waits until the check passes. @throws when a program ends meanwhile, or after `startSeconds`, with the end of its log */

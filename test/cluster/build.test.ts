@@ -1,0 +1,55 @@
+// Where the programs of the API server come from: built, taken from a folder, or a message that says what to install.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lyceum-build-'));
+  // A machine that has bash, and whatever a test adds.
+  symlinkSync(spawnSync('bash', ['-c', 'command -v bash'], { encoding: 'utf8' }).stdout.trim(), join(folder, 'bash'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function program(name: string, script = ''): void {
+  writeFileSync(join(folder, name), `#!${join(folder, 'bash')}\n${script}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
+function build(environment: Record<string, string> = {}) {
+  const env = { PATH: folder, HOME: folder, XDG_CACHE_HOME: join(folder, 'cache'), ...environment };
+  return spawnSync(join(import.meta.dirname, 'build.sh'), { env, encoding: 'utf8' });
+}
+
+test('a machine without Go is told what to install', () => {
+  const { status, stdout, stderr } = build();
+  assert.equal(status, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, /Install Go 1\.26 or newer \(https:\/\/go\.dev\/dl\/\).*KUBEBUILDER_ASSETS/);
+});
+
+test('a Go that is too old is told of', () => {
+  for (const version of ['go1.9', 'go1.19.13', 'go1.25.4']) {
+    program('go', `echo ${version}`);
+    const { status, stderr } = build();
+    assert.equal(status, 1);
+    assert.match(stderr, new RegExp(`does not build with ${version}\\.[^]*Install Go 1\\.26`));
+  }
+});
+
+test('a folder of envtest programs is taken as it is', () => {
+  for (const name of ['etcd', 'kube-apiserver', 'kubectl']) program(name);
+  const { status, stdout } = build({ KUBEBUILDER_ASSETS: folder });
+  assert.equal(status, 0);
+  assert.equal(stdout, `${folder}\n`);
+});
+
+test('a folder of envtest programs that lacks one is refused by its name', () => {
+  for (const name of ['etcd', 'kubectl']) program(name);
+  const { status, stderr } = build({ KUBEBUILDER_ASSETS: folder });
+  assert.equal(status, 1);
+  assert.match(stderr, /no program kube-apiserver in it/);
+});

@@ -1,0 +1,56 @@
+// The Role that Lyceum ships: it lets the operator do its work and nothing else.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { type ApiServer, apiServer } from './api-server.ts';
+
+let server: ApiServer;
+let namespace: string;
+before(async () => {
+  server = await apiServer();
+  namespace = await server.namespace();
+  await server.operatorAccount(namespace);
+});
+
+async function may(verb: string, resource: string, inNamespace = namespace): Promise<boolean> {
+  const [name, subresource] = resource.split('/') as [string, string?];
+  const [plural, ...group] = name.split('.') as [string, ...string[]];
+  const { body } = await server.request('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    spec: {
+      user: `system:serviceaccount:${namespace}:lyceum-operator`,
+      resourceAttributes: { namespace: inNamespace, verb, group: group.join('.'), resource: plural, subresource },
+    },
+  });
+  return (body as { status: { allowed: boolean } }).status.allowed;
+}
+
+const kinds = ['skillsources.lyceum.dev', 'skillgateways.lyceum.dev'];
+
+test('the operator reads its kinds and ConfigMaps, and writes status and events', async () => {
+  for (const kind of [...kinds, 'configmaps'])
+    for (const verb of ['get', 'list', 'watch']) assert.ok(await may(verb, kind), `${verb} ${kind}`);
+  for (const kind of kinds) assert.ok(await may('patch', `${kind}/status`));
+  for (const verb of ['create', 'patch']) assert.ok(await may(verb, 'events.events.k8s.io'));
+});
+
+test('the operator reads a Secret that a source names, and can neither list nor watch Secrets', async () => {
+  assert.ok(await may('get', 'secrets'));
+  for (const verb of ['list', 'watch', 'create', 'update', 'patch', 'delete'])
+    assert.equal(await may(verb, 'secrets'), false, verb);
+});
+
+test('the operator cannot change specs, ConfigMaps or pods, nor look into another namespace', async () => {
+  for (const kind of kinds)
+    for (const verb of ['create', 'update', 'patch', 'delete']) assert.equal(await may(verb, kind), false);
+  for (const resource of ['configmaps', 'pods']) assert.equal(await may('create', resource), false);
+  for (const resource of [...kinds, 'secrets', 'configmaps'])
+    assert.equal(await may('get', resource, 'default'), false);
+});
+
+test('the ServiceAccount kubeconfig of the tests is bound to that Role', async () => {
+  const { kubeconfig } = await server.operatorAccount(await server.namespace());
+  const as = (...args: string[]) => server.tryKubectl(['--kubeconfig', kubeconfig, ...args]);
+  assert.equal((await as('get', 'skillsources')).code, 0);
+  assert.match((await as('get', 'secrets')).stderr, /forbidden/);
+});
