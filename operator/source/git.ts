@@ -1,0 +1,152 @@
+// Git repositories as a source: a look through the partial-clone reader, its trees remembered between looks.
+import { problem } from '../../catalogue/problem.ts';
+import { UpstreamFault } from '../../upstream/fault.ts';
+import { gitAddress } from '../../upstream/git/address.ts';
+import { credentialsFrom } from '../../upstream/git/credentials.ts';
+import type { Tip } from '../../upstream/git/references.ts';
+import { GitRepository } from '../../upstream/git/repository.ts';
+import { decodeTreeMemory, encodeTreeMemory } from '../../upstream/git/tree-memory.ts';
+import type { Walked } from '../../upstream/git/walk.ts';
+import type { GuardedClient } from '../../upstream/guard/client.ts';
+import { SourceFault } from '../reasons.ts';
+import type { LookContext } from './backend.ts';
+import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
+
+/** A link's target is a path; what is longer is none that anybody can follow. */
+const longestLink = 4096;
+
+/** Distinct links of one tree. */
+const mostLinks = 50_000;
+
+/**
+ * @param url `spec.url` with a git scheme
+ * @param ref `spec.ref`; undefined for the remote's HEAD
+ * @param guard the installation's client; it stays open
+ * @throws SourceFault InvalidSpec for the URL, SecretNotFound for keys that are missing; UpstreamFault TLSFailed for `ca.crt`
+ */
+export function openGitSource(
+  url: string,
+  ref: string | undefined,
+  context: LookContext,
+  guard: GuardedClient,
+): Source {
+  const address = gitAddress(url);
+  if (!address.ok) throw new SourceFault('InvalidSpec', address.message);
+  const credentials = credentialsFrom(context.secret, address.url.hostname);
+  if (!credentials.ok) {
+    throw new SourceFault('SecretNotFound', `the Secret of spec.secretRef lacks ${credentials.missing}`);
+  }
+  const own = credentials.ca === undefined ? undefined : guard.withCa(credentials.ca);
+  const repository = new GitRepository({
+    url: address.url,
+    client: own ?? guard,
+    authorization: credentials.authorization,
+    signal: context.signal,
+    received: context.received,
+    scratch: context.scratch,
+  });
+  let resolved: Promise<Tip> | undefined;
+  const tip = () => {
+    resolved ??= repository.tip(ref);
+    return resolved;
+  };
+  return {
+    probe: async () => (await tip()).revision,
+    open: async () => openTree(repository, await tip(), context),
+    close: async () => own?.close(),
+  };
+}
+
+async function openTree(repository: GitRepository, tip: Tip, context: LookContext): Promise<Tree> {
+  const file = await context.memory.load();
+  const known = file === undefined ? undefined : decodeTreeMemory(file);
+  const walked = await repository.tree(tip.commit, known);
+  const links = await readLinks(repository, walked, known?.links);
+  if (known?.commit !== tip.commit || links.size !== known.links.size) {
+    const memory = { commit: tip.commit, root: walked.root, trees: walked.trees, links };
+    await context.memory.save(encodeTreeMemory(memory));
+  }
+  const problems = walked.remarks.map(({ reason, path, message }) => problem(reason, path, message));
+  const entries: TreeEntry[] = [];
+  for (const { path, oid, link } of walked.entries) {
+    const target = link ? links.get(oid)?.toString('utf8') : undefined;
+    if (link && (target === undefined || target.includes('\0') || target === '')) {
+      problems.push(problem('LinkBroken', path, 'the target of this link is no path; mend or remove the link'));
+      continue;
+    }
+    entries.push({ path, id: `sha1:${oid}`, ...(target === undefined ? {} : { link: target }) });
+  }
+  let total = 0;
+  return {
+    revision: tip.revision,
+    entries,
+    problems,
+    read: async (wanted, sink) => {
+      total = await readEntries(repository, wanted, sink, context.limits, total);
+    },
+    close: async () => {},
+  };
+}
+
+/** The targets of the tree's links, those known from the last look without asking. */
+async function readLinks(
+  repository: GitRepository,
+  { entries }: Walked,
+  known: ReadonlyMap<string, Buffer> | undefined,
+): Promise<Map<string, Buffer>> {
+  const links = new Map<string, Buffer>();
+  const unknown = new Set<string>();
+  for (const { oid, link } of entries) {
+    if (!link) continue;
+    const target = known?.get(oid);
+    if (target !== undefined) links.set(oid, target);
+    else unknown.add(oid);
+  }
+  if (links.size + unknown.size > mostLinks) {
+    throw new UpstreamFault('LimitExceeded', `the tree has more than ${mostLinks} links, which no field raises`);
+  }
+  if (unknown.size > 0) {
+    await repository.blobs([...unknown], longestLink, {
+      whole: (oid, bytes) => void links.set(oid, Buffer.from(bytes)),
+      large: (oid) => void links.set(oid, Buffer.alloc(0)),
+    });
+  }
+  return links;
+}
+
+/** @returns the bytes read from this tree so far */
+async function readEntries(
+  repository: GitRepository,
+  wanted: readonly TreeEntry[],
+  sink: TreeSink,
+  limits: LookContext['limits'],
+  before: number,
+): Promise<number> {
+  const byBlob = new Map<string, TreeEntry[]>();
+  for (const entry of wanted) {
+    const oid = entry.id?.replace(/^sha1:/, '');
+    if (oid === undefined) throw new Error(`${entry.path} is no entry of a git tree`);
+    const same = byBlob.get(oid);
+    if (same === undefined) byBlob.set(oid, [entry]);
+    else same.push(entry);
+  }
+  let total = before;
+  await repository.blobs([...byBlob.keys()], limits.fileSize, {
+    whole: async (oid, bytes) => {
+      for (const entry of byBlob.get(oid) ?? []) {
+        total += bytes.length;
+        if (total > limits.totalSize) {
+          throw new UpstreamFault(
+            'LimitExceeded',
+            `the wanted files have more than ${limits.totalSize} bytes in all; raise spec.limits.totalSize or narrow spec.include`,
+          );
+        }
+        await sink.take(entry, bytes);
+      }
+    },
+    large: (oid, size) => {
+      for (const entry of byBlob.get(oid) ?? []) sink.tooLarge(entry, size);
+    },
+  });
+  return total;
+}

@@ -1,0 +1,96 @@
+// One zlib stream out of a row of them: a small one at once, a large one piece by piece off the main thread.
+import { createInflate, type InflateRaw, inflateSync } from 'node:zlib';
+import type { ByteStream } from './byte-stream.ts';
+
+/** What was to be unpacked is no zlib stream, or not of the stated size, or ends too early. */
+export class InflateDamaged extends Error {}
+
+/** Up to this size inflating takes well under two milliseconds. */
+const atOnce = 256 * 1024;
+const pieceIn = 64 * 1024;
+const pieceOut = 256 * 1024;
+
+/** Told the packed bytes that were used up, in order. */
+export type Consumed = (bytes: Buffer) => void;
+
+/**
+ * The whole result.
+ * @param size the stated size, bounded by the caller
+ * @throws InflateDamaged
+ */
+export async function inflateWhole(stream: ByteStream, size: number, consumed: Consumed): Promise<Buffer> {
+  if (size <= atOnce) {
+    const result = await inflateSmall(stream, size, consumed);
+    if (result !== undefined) return result;
+  }
+  const whole = Buffer.allocUnsafe(size);
+  let written = 0;
+  await inflateThrough(stream, size, consumed, (piece) => {
+    written += piece.copy(whole, written);
+  });
+  return whole;
+}
+
+/** @returns undefined for a stream longer than packers make them, which has to be taken piece by piece */
+async function inflateSmall(stream: ByteStream, size: number, consumed: Consumed): Promise<Buffer | undefined> {
+  const longest = size + (size >> 3) + 64;
+  if (stream.held.length < longest) await stream.fill(longest);
+  try {
+    const options = { info: true, maxOutputLength: Math.max(size, 1), chunkSize: Math.max(size + 1, 64) } as const;
+    const { buffer, engine } = inflateSync(stream.held.subarray(0, longest), options) as unknown as {
+      buffer: Buffer;
+      engine: InflateRaw;
+    };
+    if (buffer.length !== size) throw new InflateDamaged();
+    consumed(stream.take(engine.bytesWritten));
+    return buffer;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR') return undefined;
+    throw new InflateDamaged();
+  }
+}
+
+/**
+ * The result in pieces, which are not kept.
+ * @throws InflateDamaged; whatever `output` throws
+ */
+export async function inflateThrough(
+  stream: ByteStream,
+  size: number,
+  consumed: Consumed,
+  output: (piece: Buffer) => void,
+): Promise<void> {
+  const inflate = createInflate({ chunkSize: pieceOut });
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
+  let produced = 0;
+  inflate.on('error', (error: NodeJS.ErrnoException) => {
+    failed.reject(String(error.code).startsWith('Z_') ? new InflateDamaged() : error);
+  });
+  inflate.on('data', (piece: Buffer) => {
+    produced += piece.length;
+    if (produced > size) return inflate.destroy(new InflateDamaged());
+    try {
+      output(piece);
+    } catch (error) {
+      inflate.destroy(error as Error);
+    }
+  });
+  try {
+    for (let offered = 0; ; ) {
+      if (stream.held.length === 0) await stream.fill(1);
+      const piece = stream.held.subarray(0, pieceIn);
+      if (piece.length === 0) throw new InflateDamaged();
+      const written = Promise.withResolvers<void>();
+      inflate.write(piece, () => written.resolve());
+      await Promise.race([written.promise, failed.promise]);
+      const used = inflate.bytesWritten - offered;
+      consumed(stream.take(used));
+      offered += used;
+      if (used < piece.length) break;
+    }
+  } finally {
+    inflate.destroy();
+  }
+  if (produced !== size) throw new InflateDamaged();
+}

@@ -1,0 +1,247 @@
+// A pack (gitformat-pack) read as it arrives: objects are unpacked, deltas resolved, everything hashed, little kept.
+import { createHash, type Hash } from 'node:crypto';
+import { UpstreamFault } from '../fault.ts';
+import { newPace, type Pace } from '../pace.ts';
+import { BaseStore } from './base-store.ts';
+import { ByteStream } from './byte-stream.ts';
+import { applyDelta, DeltaDamaged, deltaHeader } from './delta.ts';
+import { InflateDamaged, inflateThrough, inflateWhole } from './inflate.ts';
+import { type GitObject, type ObjectType, objectHash, objectName } from './objects.ts';
+import type { UnfoldBudget } from './unfold-budget.ts';
+
+export interface PackOptions {
+  /** What messages call the server. */
+  name: string;
+  /** Above this many objects the pack is refused with LimitExceeded. */
+  maxObjects: number;
+  /** Bytes: a larger object is told to `sink.large` and not kept. */
+  keep: number;
+  budget: UnfoldBudget;
+  /** Objects at hand that a thin pack may build on. */
+  base?: (oid: string) => GitObject | undefined;
+  /** A path that this pack alone may write to. */
+  spillFile: string;
+  signal: AbortSignal;
+}
+
+export interface PackSink {
+  whole(oid: string, object: GitObject): void | Promise<void>;
+  large(oid: string, type: ObjectType, size: number): void;
+}
+
+/** An object that deltas build on is held whole, up to this size or `keep`, whichever is more. */
+const holdAtLeast = 16 * 2 ** 20;
+
+const plainTypes: Record<number, ObjectType> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' };
+const offsetDelta = 6;
+const nameDelta = 7;
+
+interface Waiting {
+  offset: number;
+  /** The base's offset in this pack, or its name. */
+  base: number | string;
+  delta: Buffer;
+}
+
+/** What one waiting delta costs beside its bytes. */
+const waitingOverhead = 256;
+
+/**
+ * Gives every object of the pack to the sink, under the name that its bytes have. What cannot be resolved in bounded
+ * memory (a delta on an object that is too large to hold, or on one that never comes) is passed over: the caller knows
+ * what it asked for and sees that it is not there.
+ * @throws UpstreamFault UpstreamInvalid for a damaged pack, LimitExceeded; what the stream or the sink throws
+ */
+export async function readPack(pieces: AsyncIterable<Buffer>, options: PackOptions, sink: PackSink): Promise<void> {
+  const reader = new PackReader(pieces, options, sink);
+  try {
+    await reader.read();
+  } catch (error) {
+    if (error instanceof InflateDamaged || error instanceof DeltaDamaged) throw damaged(options.name);
+    throw error;
+  } finally {
+    await reader.close();
+  }
+}
+
+const damaged = (name: string): UpstreamFault =>
+  new UpstreamFault(
+    'UpstreamInvalid',
+    `${name} sent a damaged pack; if this lasts, run git fsck on the repository there`,
+  );
+
+class PackReader {
+  readonly #stream: ByteStream;
+  readonly #options: PackOptions;
+  readonly #sink: PackSink;
+  readonly #pace: Pace;
+  readonly #hold: number;
+  readonly #bases: BaseStore;
+  readonly #offsets = new Map<string, number>();
+  readonly #hash: Hash = createHash('sha1');
+  readonly #consumed = (bytes: Buffer): void => {
+    this.#hash.update(bytes);
+    this.#position += bytes.length;
+  };
+  #position = 0;
+  /** Deltas that came before their base, by that base's offset or name. */
+  readonly #waiting = new Map<number | string, Waiting[]>();
+  #waitingBytes = 0;
+  /** Deltas whose base has come. */
+  readonly #ready: Waiting[] = [];
+
+  constructor(pieces: AsyncIterable<Buffer>, options: PackOptions, sink: PackSink) {
+    this.#stream = new ByteStream(pieces);
+    this.#options = options;
+    this.#sink = sink;
+    this.#pace = newPace(options.signal);
+    this.#hold = Math.max(holdAtLeast, options.keep);
+    this.#bases = new BaseStore(options.spillFile);
+  }
+
+  async read(): Promise<void> {
+    const count = await this.#header();
+    for (let index = 0; index < count; index++) {
+      await this.#pace();
+      await this.#entry();
+      while (this.#ready.length > 0) {
+        await this.#pace();
+        await this.#resolve(this.#ready.pop()!);
+      }
+    }
+    await this.#trailer();
+  }
+
+  async close(): Promise<void> {
+    await this.#stream.cancel();
+    await this.#bases.close();
+  }
+
+  async #header(): Promise<number> {
+    const header = await this.#take(12);
+    const version = header.readUInt32BE(4);
+    if (header.toString('latin1', 0, 4) !== 'PACK' || (version !== 2 && version !== 3))
+      throw damaged(this.#options.name);
+    const count = header.readUInt32BE(8);
+    if (count > this.#options.maxObjects) {
+      throw new UpstreamFault(
+        'LimitExceeded',
+        `the repository has more than ${this.#options.maxObjects} objects to read`,
+      );
+    }
+    return count;
+  }
+
+  async #trailer(): Promise<void> {
+    await this.#stream.fill(20);
+    const stated = this.#stream.take(20);
+    await this.#stream.fill(1);
+    if (!this.#hash.digest().equals(stated) || this.#stream.held.length > 0) throw damaged(this.#options.name);
+  }
+
+  async #entry(): Promise<void> {
+    const offset = this.#position;
+    const { type, size } = await this.#entryHeader();
+    if (type === offsetDelta || type === nameDelta) {
+      const base = type === offsetDelta ? offset - (await this.#distance()) : (await this.#take(20)).toString('hex');
+      return this.#deltaEntry(offset, base, size);
+    }
+    const plain = plainTypes[type];
+    if (plain === undefined) throw damaged(this.#options.name);
+    if (size > this.#hold) return this.#largeEntry(plain, size);
+    this.#options.budget.spend(size);
+    await this.#arrived(offset, { type: plain, data: await inflateWhole(this.#stream, size, this.#consumed) });
+  }
+
+  async #largeEntry(type: ObjectType, size: number): Promise<void> {
+    const hash = objectHash(type, size);
+    await this.#inflateAway(size, (piece) => hash.update(piece));
+    this.#sink.large(hash.digest('hex'), type, size);
+  }
+
+  async #deltaEntry(offset: number, base: number | string, size: number): Promise<void> {
+    if (size > this.#hold) return this.#inflateAway(size, () => {});
+    this.#options.budget.spend(size);
+    const delta = await inflateWhole(this.#stream, size, this.#consumed);
+    const waiting = { offset, base, delta };
+    if (await this.#resolve(waiting)) return;
+    if (this.#waitingBytes + size + waitingOverhead > this.#hold) return;
+    this.#waitingBytes += size + waitingOverhead;
+    const others = this.#waiting.get(base);
+    if (others === undefined) this.#waiting.set(base, [waiting]);
+    else others.push(waiting);
+  }
+
+  #inflateAway(size: number, output: (piece: Buffer) => void): Promise<void> {
+    return inflateThrough(this.#stream, size, this.#consumed, (piece) => {
+      this.#options.signal.throwIfAborted();
+      this.#options.budget.spend(piece.length);
+      output(piece);
+    });
+  }
+
+  /** @returns false while the base is not there */
+  async #resolve({ offset, base, delta }: Waiting): Promise<boolean> {
+    const header = deltaHeader(delta);
+    if (header.resultSize > this.#hold) return true;
+    const found = await this.#base(base);
+    if (found === undefined) return false;
+    this.#options.budget.spend(header.resultSize);
+    await this.#arrived(offset, { type: found.type, data: await applyDelta(found.data, delta, header, this.#pace) });
+    return true;
+  }
+
+  async #base(base: number | string): Promise<GitObject | undefined> {
+    if (typeof base === 'number') return this.#bases.get(base);
+    const offset = this.#offsets.get(base);
+    return offset === undefined ? this.#options.base?.(base) : this.#bases.get(offset);
+  }
+
+  async #arrived(offset: number, object: GitObject): Promise<void> {
+    const oid = objectName(object.type, object.data);
+    this.#offsets.set(oid, offset);
+    await this.#bases.put(offset, object);
+    for (const base of [offset, oid]) {
+      this.#ready.push(...(this.#waiting.get(base) ?? []));
+      this.#waiting.delete(base);
+    }
+    if (object.data.length > this.#options.keep) this.#sink.large(oid, object.type, object.data.length);
+    else await this.#sink.whole(oid, object);
+  }
+
+  async #entryHeader(): Promise<{ type: number; size: number }> {
+    let byte = await this.#byte();
+    const type = (byte >> 4) & 7;
+    let size = byte & 0x0f;
+    for (let factor = 16; (byte & 0x80) !== 0; factor *= 128) {
+      if (factor > 2 ** 46) throw damaged(this.#options.name);
+      byte = await this.#byte();
+      size += (byte & 0x7f) * factor;
+    }
+    return { type, size };
+  }
+
+  /** How far before a delta its base begins. */
+  async #distance(): Promise<number> {
+    let byte = await this.#byte();
+    let distance = byte & 0x7f;
+    while ((byte & 0x80) !== 0) {
+      if (distance > 2 ** 40) throw damaged(this.#options.name);
+      byte = await this.#byte();
+      distance = (distance + 1) * 128 + (byte & 0x7f);
+    }
+    return distance;
+  }
+
+  async #byte(): Promise<number> {
+    return (await this.#take(1))[0]!;
+  }
+
+  async #take(bytes: number): Promise<Buffer> {
+    if (this.#stream.held.length < bytes) await this.#stream.fill(bytes);
+    if (this.#stream.held.length < bytes) throw damaged(this.#options.name);
+    const taken = this.#stream.take(bytes);
+    this.#consumed(taken);
+    return taken;
+  }
+}

@@ -1,0 +1,205 @@
+// The one HTTP client for other people's servers: addresses, redirects, credentials, time and bytes are guarded here.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { UpstreamFault } from '../fault.ts';
+import { type AddressCheck, type AddressPolicy, addressCheck } from './addresses.ts';
+import { readBody } from './body.ts';
+import { trusting } from './certificates.ts';
+import { guardedDispatcher, type ProxySettings } from './dispatcher.ts';
+import { closedBeforeAnswer, refusal, requestFault, statusFault } from './faults.ts';
+
+export interface GuardOptions extends AddressPolicy {
+  proxy?: ProxySettings | undefined;
+  /** PEM certificates of the installation's own authorities. */
+  extraCa?: Buffer | undefined;
+  /** Milliseconds until a connection stands; 10 s when left out. */
+  connectTimeout?: number | undefined;
+  /** Milliseconds of silence that end a request; 30 s when left out. */
+  idleTimeout?: number | undefined;
+}
+
+export interface GuardedRequest {
+  method: 'GET' | 'POST';
+  url: URL;
+  /** What messages call the server; the URL's host when left out. */
+  name?: string;
+  headers?: Record<string, string>;
+  body?: Buffer;
+  /** An Authorization header, sent to this origin alone; dropped for good once a redirect leaves it. */
+  credential?: { header: string; origin: string } | undefined;
+  /** The cap on the answer's bytes, packed and unpacked alike. */
+  maxBytes: number;
+  signal: AbortSignal;
+  /** Told bytes on the wire as they arrive. */
+  received?: (bytes: number) => void;
+}
+
+export interface GuardedResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Where the answer came from, after redirects. */
+  url: URL;
+  /** The unpacked bytes. Read it to its end or call `discard`. */
+  body: AsyncIterable<Buffer>;
+  discard(): void;
+}
+
+const redirectCap = 5;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+export class GuardedClient {
+  readonly #options: GuardOptions;
+  readonly #check: AddressCheck;
+  readonly #dispatcher: Dispatcher;
+
+  /**
+   * @param options the installation's; made once, the environment is read by the caller
+   * @param ca PEM authorities of one look, beside the installation's and the system's
+   * @throws Error when a denied range is no CIDR; UpstreamFault TLSFailed when `ca` holds no certificate
+   */
+  constructor(options: GuardOptions, ca?: Buffer) {
+    this.#options = options;
+    this.#check = addressCheck(options);
+    const installation = options.extraCa === undefined ? [] : [options.extraCa];
+    this.#dispatcher = guardedDispatcher({
+      check: this.#check,
+      proxy: options.proxy,
+      trust: trusting(ca === undefined ? installation : [...installation, ca]),
+      proxyTrust: trusting(installation),
+      connectTimeout: options.connectTimeout ?? 10_000,
+      idleTimeout: options.idleTimeout ?? 30_000,
+    });
+  }
+
+  /** A client for one look that trusts these authorities as well; the caller closes it. */
+  withCa(ca: Buffer): GuardedClient {
+    return new GuardedClient(this.#options, ca);
+  }
+
+  /**
+   * One request with its redirects; only a success (2xx) comes back.
+   * @throws UpstreamFault, never quoting what a server sent; the signal's own reason when it aborts
+   */
+  async request(request: GuardedRequest): Promise<GuardedResponse> {
+    const asked = request.name ?? request.url.host;
+    let { url, method, body, credential } = request;
+    for (let hop = 0; ; hop++) {
+      const name = url.host === request.url.host ? asked : redirected(asked);
+      const closed = this.#check.host(url.hostname, portOf(url));
+      if (closed !== undefined) throw refusal(name, `is ${closed}`);
+      if (credential !== undefined && credential.origin !== url.origin) credential = undefined;
+      const headers: Record<string, string> = { 'user-agent': 'lyceum', 'accept-encoding': 'gzip', ...request.headers };
+      if (credential !== undefined) headers.authorization = credential.header;
+      const answer = await this.#send(name, url, method, headers, body, request.signal);
+      const status = answer.statusCode;
+      const discard = () => answer.body.on('error', () => {}).destroy();
+      if (status >= 200 && status <= 299) {
+        return {
+          status,
+          headers: answer.headers,
+          url,
+          discard,
+          body: readBody(answer.body, {
+            host: name,
+            encoding: single(answer.headers['content-encoding']),
+            maxBytes: request.maxBytes,
+            signal: request.signal,
+            received: request.received ?? (() => {}),
+          }),
+        };
+      }
+      discard();
+      if (!redirects.has(status)) throw statusFault(name, status, single(answer.headers['retry-after']));
+      if (hop === redirectCap) {
+        throw new UpstreamFault('UpstreamInvalid', `${asked} redirects more than ${redirectCap} times`);
+      }
+      if (method === 'POST' && status < 307) {
+        throw new UpstreamFault(
+          'UpstreamInvalid',
+          `${name} redirects a POST (HTTP ${status}), which loses what was asked`,
+        );
+      }
+      url = target(url, answer.headers.location, name);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
+
+  async #send(
+    name: string,
+    url: URL,
+    method: 'GET' | 'POST',
+    headers: Record<string, string>,
+    body: Buffer | undefined,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const send = () =>
+      abortable(
+        this.#dispatcher.request({
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method,
+          headers,
+          body: body ?? null,
+          signal,
+        }),
+        signal,
+      );
+    try {
+      return await send().catch((error: unknown) => {
+        if (signal.aborted || !closedBeforeAnswer(error)) throw error;
+        return send();
+      });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw requestFault(name, error);
+    }
+  }
+}
+
+/** Ends with the signal at once, also while a connection is still being made, which undici waits for. */
+async function abortable(
+  answer: Promise<Dispatcher.ResponseData>,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  answer.then(
+    ({ body }) => {
+      if (signal.aborted) body.on('error', () => {}).destroy();
+    },
+    () => {},
+  );
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function target(from: URL, location: string | string[] | undefined, name: string): URL {
+  const text = single(location);
+  const to = text === undefined ? null : URL.parse(text, from.href);
+  if (to === null || (to.protocol !== 'https:' && to.protocol !== 'http:')) {
+    throw new UpstreamFault('UpstreamInvalid', `${name} redirects to something that is no web address`);
+  }
+  if (from.protocol === 'https:' && to.protocol === 'http:') {
+    throw new UpstreamFault('UpstreamInvalid', `${name} redirects from https to http, which is not followed`);
+  }
+  to.username = '';
+  to.password = '';
+  to.hash = '';
+  return to;
+}
+
+/** What messages call a server whose name only a redirect has told. */
+export const redirected = (name: string): string => `the server that ${name} redirects to`;
+
+const portOf = (url: URL): number => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+
+const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;

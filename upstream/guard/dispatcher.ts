@@ -1,0 +1,68 @@
+// Connections to other people's servers: every address a name resolves to is checked where the connection is made.
+import { lookup as resolveName } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import type { AddressCheck } from './addresses.ts';
+
+export interface ProxySettings {
+  httpsProxy?: string | undefined;
+  httpProxy?: string | undefined;
+  noProxy?: string | undefined;
+}
+
+export interface Connections {
+  check: AddressCheck;
+  proxy: ProxySettings | undefined;
+  trust: SecureContext | undefined;
+  /** Trust for a proxy that is itself spoken to over TLS. */
+  proxyTrust: SecureContext | undefined;
+  /** Milliseconds to an open, encrypted connection. */
+  connectTimeout: number;
+  /** Milliseconds without a byte, before the answer and within it. */
+  idleTimeout: number;
+}
+
+/**
+ * A dispatcher for all of this look's or operator's requests. A proxy of the installation is connected to unchecked, and
+ * resolves names itself.
+ */
+export function guardedDispatcher(connections: Connections): Dispatcher {
+  const { check, proxy, trust, proxyTrust, connectTimeout, idleTimeout } = connections;
+  const tls = (context: SecureContext | undefined) => (context === undefined ? {} : { secureContext: context });
+  const connect: buildConnector.connector = (options, callback) => {
+    const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
+    const lookup = checkedLookup(check, port);
+    buildConnector({ allowH2: false, timeout: connectTimeout, lookup, ...tls(trust) })(options, callback);
+  };
+  return new EnvHttpProxyAgent({
+    httpProxy: proxy?.httpProxy ?? '',
+    httpsProxy: proxy?.httpsProxy ?? '',
+    noProxy: proxy?.noProxy ?? '',
+    allowH2: false,
+    connect,
+    connectTimeout,
+    headersTimeout: idleTimeout,
+    bodyTimeout: idleTimeout,
+    requestTls: tls(trust),
+    proxyTls: tls(proxyTrust),
+  });
+}
+
+/** A name led to a closed address; the words go on from the name of the server. */
+export class AddressClosed extends Error {}
+
+function checkedLookup(check: AddressCheck, port: number): LookupFunction {
+  return (hostname, options, callback) => {
+    resolveName(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, '', 0);
+      for (const { address } of addresses) {
+        const closed = check.address(address, port);
+        if (closed !== undefined) return callback(new AddressClosed(`resolves to ${closed}`), '', 0);
+      }
+      const [first] = addresses;
+      if (options.all === true || first === undefined) return callback(null, addresses);
+      callback(null, first.address, first.family);
+    });
+  };
+}
