@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after } from 'node:test';
 import pino, { type Logger } from 'pino';
 import { digestOf } from '../../../catalogue/digest.ts';
 import {
@@ -23,6 +23,20 @@ import { openBlobs } from '../../../operator/publish/blob-store.ts';
 import { publishSource } from '../../../operator/publish/source-publication.ts';
 import { Volume } from '../../../operator/publish/volume.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../server/server.ts';
+
+/** Whose end takes things with it: a test, or a suite through `lifetime`. */
+export interface Owner {
+  after(task: () => unknown): void;
+}
+
+/** The lifetime of the suite that calls it: what its `before` hooks make is undone after its last test. */
+export function lifetime(): Owner {
+  const tasks: (() => unknown)[] = [];
+  after(async () => {
+    for (const task of tasks.reverse()) await task();
+  });
+  return { after: (task) => tasks.push(task) };
+}
 
 export type Files = Record<string, string | Uint8Array>;
 
@@ -98,7 +112,7 @@ export class GatewayFixture {
   }
 
   /** On a volume of its own, which is removed after the test. */
-  static async create(test: Pick<TestContext, 'after'>): Promise<GatewayFixture> {
+  static async create(test: Owner): Promise<GatewayFixture> {
     const root = await mkdtemp(join(tmpdir(), 'lyceum-server-'));
     test.after(() => rm(root, { recursive: true, force: true }));
     return new GatewayFixture(root, await Volume.open(root));
@@ -224,7 +238,7 @@ export const silent: Logger = pino({ level: 'silent' });
 
 /** A server over the fixture's volume on a free port; closed after the test. */
 export async function serve(
-  test: Pick<TestContext, 'after'>,
+  test: Owner,
   fixture: Pick<GatewayFixture, 'root'>,
   options: Partial<ServerOptions> = {},
 ): Promise<RunningServer> {
@@ -244,7 +258,7 @@ export async function serve(
 
 /** A server over one published catalogue. */
 export async function serveCatalogue(
-  test: Pick<TestContext, 'after'>,
+  test: Owner,
   catalogue: CatalogueFixture,
   options: Partial<ServerOptions> = {},
 ): Promise<RunningServer> {
