@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { parseSkillGateway, parseSkillSource } from '../../operator/resources/parse.ts';
 import { type ApiServer, apiServer } from '../cluster/api-server.ts';
-import { type Case, gatewayCases, sourceCases, withCredentials } from './cases.ts';
+import type { Case } from './case.ts';
+import { gatewayCases } from './gateway-cases.ts';
+import { sourceCases, withCredentials } from './source-cases.ts';
 
 interface Judgement {
   field: string;
