@@ -13,7 +13,7 @@ install: node_modules/.package-lock.json ## Install the packages, when they are 
 
 node_modules/.package-lock.json: package-lock.json
 	@command -v npm > /dev/null || { echo "npm is missing. Install Node 20 or newer with npm: https://nodejs.org/en/download" >&2; exit 1; }
-	npm ci --no-audit --no-fund
+	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 run: install ## Run Lyceum on this machine, without a cluster, on examples/quickstart
