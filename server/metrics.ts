@@ -1,11 +1,13 @@
 // The server's metrics, in a registry of its own.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ReadKind } from './answers/read.ts';
+import type { LookResult } from './snapshot/watch.ts';
 
 export interface ServerMetrics {
   registry: Registry;
   catalogueLoaded(generation: number, skills: number, seconds: number): void;
   catalogueFailed(reason: string): void;
+  catalogueLooked(result: LookResult): void;
   /** @param era the protocol's, or `none` where a request was refused before it had one */
   request(method: string, era: string, seconds: number): void;
   read(kind: ReadKind, library: string): void;
@@ -54,6 +56,12 @@ export function createServerMetrics(): ServerMetrics {
     labelNames: ['reason'],
     registers,
   });
+  const looks = new Counter({
+    name: 'lyceum_catalogue_looks_total',
+    help: 'Looks at index.json, by what they found: unchanged, loaded or failed.',
+    labelNames: ['result'],
+    registers,
+  });
   const requests = new Histogram({
     name: 'lyceum_request_seconds',
     help: 'Time to answer an MCP request, by method and era of the protocol.',
@@ -75,6 +83,7 @@ export function createServerMetrics(): ServerMetrics {
       load.observe(seconds);
     },
     catalogueFailed: (reason) => failures.inc({ reason }),
+    catalogueLooked: (result) => looks.inc({ result }),
     request: (method, era, seconds) => requests.observe({ method, era }, seconds),
     read: (kind, library) => reads.inc({ kind, library }),
   };

@@ -46,6 +46,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...options,
     loaded: ({ index, skills }, seconds) => metrics.catalogueLoaded(index.generation, skills.length, seconds),
     failed: ({ reason }) => metrics.catalogueFailed(reason),
+    looked: (result) => metrics.catalogueLooked(result),
   });
   const endpoint = createEndpoint({
     version: options.version,

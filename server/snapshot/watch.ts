@@ -15,6 +15,9 @@ export interface LoadFault {
   message: string;
 }
 
+/** What one look found. */
+export type LookResult = 'unchanged' | 'loaded' | 'failed';
+
 export interface WatchOptions {
   /** Absolute path of the volume. */
   volume: string;
@@ -23,7 +26,9 @@ export interface WatchOptions {
   logger: Logger;
   /** @param seconds how long loading took */
   loaded(snapshot: Snapshot, seconds: number): void;
+  /** Told of a fault once, until another one or a success follows. */
   failed(fault: LoadFault): void;
+  looked(result: LookResult): void;
 }
 
 const lookEveryMs = 1000;
@@ -83,7 +88,10 @@ export class CatalogueWatch {
     const begun = performance.now();
     try {
       const identity = await fileIdentity(this.#path);
-      if (identity !== undefined && identity === this.#seen) return;
+      if (identity !== undefined && identity === this.#seen) {
+        this.#options.looked('unchanged');
+        return;
+      }
       this.#seen = undefined;
       const { volume, namespace, gateway } = this.#options;
       const loaded = await loadCatalogue(volume, { namespace, name: gateway }, this.#reader, this.#loaded);
@@ -98,6 +106,7 @@ export class CatalogueWatch {
     const { logger } = this.#options;
     if (this.#fault !== undefined) logger.info('the catalogue on the volume is readable again');
     this.#fault = undefined;
+    this.#options.looked(loaded === this.#loaded ? 'unchanged' : 'loaded');
     if (loaded === this.#loaded) return;
     this.#loaded = loaded;
     const { index, skills } = loaded.snapshot;
@@ -106,6 +115,7 @@ export class CatalogueWatch {
   }
 
   #fail(error: unknown): void {
+    this.#options.looked('failed');
     const fault: LoadFault =
       error instanceof CatalogueUnreadable
         ? { reason: error.reason, message: error.message }

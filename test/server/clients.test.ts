@@ -1,0 +1,117 @@
+// The SDK's clients of both lines against a real server.
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { RunningServer } from '../../server/server.ts';
+import { lifetime, schoolTree, serveCatalogue, skillText } from './support/gateway.ts';
+
+const identity = { name: 'lyceum-test', version: '1.0.0' };
+
+interface AnyClient {
+  listResources(params?: {
+    cursor?: string;
+  }): Promise<{ resources: { uri: string }[]; nextCursor?: string | undefined }>;
+  listResourceTemplates(): Promise<{ resourceTemplates: unknown[] }>;
+  readResource(params: { uri: string }): Promise<{ contents: unknown[] }>;
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  // biome-ignore lint/suspicious/noExplicitAny: the two lines type their results differently
+  callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<any>;
+  getInstructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+const clients: Record<string, (url: URL) => Promise<AnyClient>> = {
+  '2.x, negotiating': (url) => connectNew(url, 'auto', '2026-07-28'),
+  '2.x, pinned to 2026-07-28': (url) => connectNew(url, { pin: '2026-07-28' }, '2026-07-28'),
+  '2.x, of the initialize era': (url) => connectNew(url, 'legacy', '2025-11-25'),
+  '1.x': async (url) => {
+    const client = new OldClient(identity);
+    await client.connect(new OldTransport(url));
+    return client as unknown as AnyClient;
+  },
+};
+
+async function connectNew(url: URL, mode: VersionNegotiationMode, version: string): Promise<AnyClient> {
+  const client = new Client(identity, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(url));
+  assert.equal(client.getNegotiatedProtocolVersion(), version);
+  return client as unknown as AnyClient;
+}
+
+for (const [line, connect] of Object.entries(clients)) {
+  describe(`the SDK's client, ${line}`, () => {
+    const suite = lifetime();
+    let server: RunningServer;
+    before(async () => {
+      server = await serveCatalogue(suite, { ...schoolTree, instructions: 'Read before you act.' });
+    });
+
+    async function using(query: string, work: (client: AnyClient) => Promise<void>): Promise<void> {
+      const client = await connect(new URL(`${server.url}/mcp${query}`));
+      try {
+        await work(client);
+      } finally {
+        await client.close();
+      }
+    }
+
+    it('lists, reads an index, a skill, its manifest and a file', async () => {
+      await using('', async (client) => {
+        assert.equal(client.getInstructions(), 'Read before you act.');
+        const { resources } = await client.listResources();
+        assert.equal(resources.length, 5);
+        assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 3);
+        for (const uri of [
+          'skill://deepsource',
+          'skill://flatsource/beta/_manifest',
+          'skill://flatsource/beta/scripts/run.sh',
+        ]) {
+          assert.equal((await client.readResource({ uri })).contents.length, 1, uri);
+        }
+        const { contents } = await client.readResource({ uri: 'skill://flatsource/alpha' });
+        assert.deepEqual(contents, [
+          {
+            uri: 'skill://flatsource/alpha',
+            mimeType: 'text/markdown',
+            text: skillText({ address: 'alpha', description: 'First skill.' }),
+          },
+        ]);
+      });
+    });
+
+    it('is told that an unknown resource does not exist', async () => {
+      await using('', async (client) => {
+        await assert.rejects(client.readResource({ uri: 'skill://nowhere' }), { code: -32602 });
+      });
+    });
+
+    it('sees no tools, and under ?resources=off the pair that does the same', async () => {
+      await using('', async (client) => assert.deepEqual((await client.listTools()).tools, []));
+      await using('?resources=off&library=flatsource', async (client) => {
+        assert.deepEqual(
+          (await client.listTools()).tools.map(({ name }) => name),
+          ['list_resources', 'read_resource'],
+        );
+        const list = await client.callTool({ name: 'list_resources', arguments: {} });
+        assert.deepEqual(
+          JSON.parse(list.content[0].text).map(({ uri }: { uri: string }) => uri),
+          ['skill://flatsource'],
+        );
+        const read = await client.callTool({ name: 'read_resource', arguments: { uri: 'skill://flatsource/beta' } });
+        assert.match(read.content[0].text, /Instructions of beta/);
+        const foreign = await client.callTool({ name: 'read_resource', arguments: { uri: 'skill://deepsource' } });
+        assert.equal(foreign.isError, true);
+      });
+    });
+
+    it('follows the pages of a full listing', async () => {
+      await using('?skills=full', async (client) => {
+        const { resources, nextCursor } = await client.listResources();
+        assert.equal(resources.length, 9);
+        assert.equal(nextCursor, undefined);
+      });
+    });
+  });
+}
