@@ -10,12 +10,17 @@ interface OpenFile {
 
 export class FilePool {
   readonly #limit: number;
+  readonly #open: typeof open;
   /** By path, the least recently used first. */
   readonly #files = new Map<string, OpenFile>();
 
-  /** @param limit files kept open; files beyond it are open only while they are read */
-  constructor(limit: number) {
+  /**
+   * @param limit files kept open; files beyond it are open only while they are read
+   * @param openFile Node's own, or a stand-in for a file server's faults
+   */
+  constructor(limit: number, openFile: typeof open = open) {
     this.#limit = limit;
+    this.#open = openFile;
   }
 
   /**
@@ -66,7 +71,7 @@ export class FilePool {
       this.#files.set(path, known);
       return known;
     }
-    const file: OpenFile = { handle: open(path, 'r'), readers: 0, dropped: false };
+    const file: OpenFile = { handle: this.#open(path, 'r'), readers: 0, dropped: false };
     this.#files.set(path, file);
     if (this.#files.size > this.#limit) this.drop(this.#files.keys().next().value as string);
     return file;

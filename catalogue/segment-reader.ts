@@ -28,13 +28,17 @@ const openSegments = 64;
 
 export class SegmentReader implements ContentReader {
   readonly #root: string;
-  readonly #pool = new FilePool(openSegments);
+  readonly #pool: FilePool;
   #current: Segments = new Map();
   #before: Segments = new Map();
 
-  /** @param root absolute path of the volume */
-  constructor(root: string) {
+  /**
+   * @param root absolute path of the volume
+   * @param pool the open files; its own by default
+   */
+  constructor(root: string, pool: FilePool = new FilePool(openSegments)) {
     this.#root = root;
+    this.#pool = pool;
   }
 
   /**

@@ -90,7 +90,10 @@ export async function readRecordHead(volume: Volume, key: Key): Promise<Omit<Sou
   }
 }
 
-/** @throws SourceFault StorageFailed */
+/**
+ * Writes the record, unless it is there already.
+ * @throws SourceFault StorageFailed
+ */
 export async function writeRecord(volume: Volume, key: Key, record: SourceRecord): Promise<void> {
   const { contents, ...known } = record;
   const slices = new Slices();
@@ -99,7 +102,10 @@ export async function writeRecord(volume: Volume, key: Key, record: SourceRecord
     lines.push(JSON.stringify(content));
     if (slices.over) await slices.turn();
   }
-  await volume.write(recordPath(key.namespace, key.name), Buffer.from(`${lines.join('\n')}\n`));
+  const path = recordPath(key.namespace, key.name);
+  const bytes = Buffer.from(`${lines.join('\n')}\n`);
+  const isSame = (await volume.stat(path))?.size === bytes.length && (await volume.read(path))?.equals(bytes);
+  if (!isSame) await volume.write(path, bytes);
 }
 
 /** What a source's backend remembers between looks, as a file of its own. */
