@@ -2,5 +2,8 @@
 import { destination, type Logger, pino } from 'pino';
 
 export function makeLogger(level: string): Logger {
-  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, destination({ dest: 2, sync: true }));
+  return pino(
+    { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    destination({ dest: 2, sync: true }),
+  );
 }

@@ -8,7 +8,9 @@ import { serverCommand } from './server/command.ts';
 import { version } from './version.ts';
 
 const program = new Command('lyceum')
-  .description('Serves the material that AI agents read: harvests SkillSources, publishes a catalogue, answers MCP clients.')
+  .description(
+    'Serves the material that AI agents read: harvests SkillSources, publishes a catalogue, answers MCP clients.',
+  )
   .version(version, '--version', 'print the version')
   .showHelpAfterError('(lyceum --help lists the commands)')
   .addHelpText('after', '\nEvery option has an environment variable: --some-name is LYCEUM_SOME_NAME.')

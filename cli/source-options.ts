@@ -16,12 +16,20 @@ export interface SourceFlags {
 
 export function addSourceOptions(command: Command): Command {
   return command
-    .addOption(option('--deny-cidr <ranges>', 'address ranges that no source may reach, comma-separated').argParser(list))
+    .addOption(
+      option('--deny-cidr <ranges>', 'address ranges that no source may reach, comma-separated').argParser(list),
+    )
     .addOption(option('--extra-ca-file <file>', 'PEM certificates of authorities that sources may be signed by, too'))
     .addOption(option('--max-files <number>', 'ceiling on spec.limits.files').argParser(count).default(50_000))
-    .addOption(option('--max-file-size <size>', 'ceiling on spec.limits.fileSize').argParser(bytes).default(2 ** 26, '64Mi'))
     .addOption(
-      option('--max-total-size <size>', 'ceiling on spec.limits.totalSize').argParser(bytes).default(2 ** 30, '1Gi'),
+      option('--max-file-size <size>', 'ceiling on spec.limits.fileSize')
+        .argParser(bytes)
+        .default(2 ** 26, '64Mi'),
+    )
+    .addOption(
+      option('--max-total-size <size>', 'ceiling on spec.limits.totalSize')
+        .argParser(bytes)
+        .default(2 ** 30, '1Gi'),
     );
 }
 
@@ -40,8 +48,13 @@ export async function sourceOptions(
   apiServer: GuardOptions['apiServer'],
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<SourceOptions> {
-  const variable = (name: string): string | undefined => environment[name] || environment[name.toLowerCase()] || undefined;
-  const proxy = { httpsProxy: variable('HTTPS_PROXY'), httpProxy: variable('HTTP_PROXY'), noProxy: variable('NO_PROXY') };
+  const variable = (name: string): string | undefined =>
+    environment[name] || environment[name.toLowerCase()] || undefined;
+  const proxy = {
+    httpsProxy: variable('HTTPS_PROXY'),
+    httpProxy: variable('HTTP_PROXY'),
+    noProxy: variable('NO_PROXY'),
+  };
   return {
     guard: {
       allowLoopback: flags.allowLoopback ?? false,

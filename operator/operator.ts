@@ -97,7 +97,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     void sources.trigger(source).then(() => sourceController.enqueue(source));
   };
 
-  const collector = new Collector({ cluster, volume, now: () => clock.now(), log });
+  const collector = new Collector({ cluster, volume, clock, log });
   cluster.sources.onChange((key) => {
     sourceController.enqueue(key);
     enqueueGatewaysOf(key);

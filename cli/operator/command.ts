@@ -24,7 +24,12 @@ export function operatorCommand(): Command {
       ),
     )
     .addOption(option('--allow-loopback', 'let sources reach 127.0.0.0/8 and ::1; for tests'))
-    .addOption(option('--kubeconfig <file>', 'kubeconfig; default: the pod\'s ServiceAccount, else $KUBECONFIG or ~/.kube/config'))
+    .addOption(
+      option(
+        '--kubeconfig <file>',
+        "kubeconfig; default: the pod's ServiceAccount, else $KUBECONFIG or ~/.kube/config",
+      ),
+    )
     .addOption(option('--file-root <folder>', 'the folder that is / for file:/// sources; default: none are allowed'))
     .addOption(option('--concurrent-fetches <number>', 'sources fetched at once').argParser(count).default(4))
     .addOption(option('--probes-port <port>', 'port of /healthz and /readyz').argParser(port).default(8081))
@@ -59,15 +64,16 @@ export function operatorCommand(): Command {
       urlOf: () => undefined,
       log,
     });
-    const listeners = await Promise.all([
+    const [probes, metrics] = await Promise.all([
       probesListener(anyAddress, flags.probesPort, connected.unready),
       metricsListener(anyAddress, flags.metricsPort, connected.registry),
     ]);
-    log.info({ version, namespaces: connected.namespaces }, 'operator started');
+    const { namespaces } = connected;
+    log.info({ version, namespaces, probesPort: probes.port, metricsPort: metrics.port }, 'operator started');
     await stopped(stop);
     await operator.close();
     await connected.close();
-    await Promise.all(listeners.map((listener) => listener.close()));
+    await Promise.all([probes.close(), metrics.close()]);
     log.info('operator stopped');
   });
 }

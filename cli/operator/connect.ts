@@ -1,7 +1,7 @@
 // Makes the connection to Kubernetes from flags: credentials, namespaces, stores, metrics, and what readiness asks.
 import { hostname } from 'node:os';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { ApiServerCluster, connectionsFor } from '../../operator/kubernetes/api-server-cluster.ts';
 import { Connection } from '../../operator/kubernetes/connection.ts';
 import { loadKubeConfig } from '../../operator/kubernetes/credentials.ts';

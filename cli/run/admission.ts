@@ -44,7 +44,8 @@ export function admit({ value }: ManifestDocument): Admission | undefined {
   const identity = `${kind} ${namespace}/${name}`;
   if (own) {
     const unknown = unknownFields(content, crdOf(kind).schema);
-    if (unknown.length > 0) return { ok: false, identity, message: `${kind} ${name}: unknown field ${unknown.join(', ')}` };
+    if (unknown.length > 0)
+      return { ok: false, identity, message: `${kind} ${name}: unknown field ${unknown.join(', ')}` };
     const object = { apiVersion: ownVersion, kind, metadata: { namespace, name }, spec: content.spec ?? {} };
     const parsed = kind === 'SkillSource' ? parseSkillSource(object) : parseSkillGateway(object);
     if (!parsed.ok) return { ok: false, identity, message: `${kind} ${name}: ${parsed.message}` };

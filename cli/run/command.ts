@@ -15,8 +15,17 @@ export function runCommand(): Command {
     .description('run operator and servers in one process, from a folder of manifests; no cluster is needed')
     .argument('<folder>', 'folder of YAML manifests; it is / for file:/// sources')
     .addOption(option('--host <address>', 'address to listen on').default('127.0.0.1'))
-    .addOption(option('--port <port>', 'port of the first gateway; each further one gets the next').argParser(port).default(8000))
-    .addOption(option('--volume <folder>', 'where the catalogue is kept; default: a folder of this manifest folder in the cache'))
+    .addOption(
+      option('--port <port>', 'port of the first gateway; each further one gets the next')
+        .argParser(port)
+        .default(8000),
+    )
+    .addOption(
+      option(
+        '--volume <folder>',
+        'where the catalogue is kept; default: a folder of this manifest folder in the cache',
+      ),
+    )
     .addOption(logLevel().default('warn'));
   return addSourceOptions(command).action(async (folder: string, flags: RunFlags) => {
     const { run } = await import('./run.ts');

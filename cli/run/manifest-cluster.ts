@@ -171,7 +171,11 @@ export class ManifestCluster implements Cluster {
     for (const [key, value] of dataOf(object, 'stringData')) {
       const filled = fillIn(value, this.#options.environment);
       if (filled.ok) data.set(key, Buffer.from(filled.value));
-      else this.#tell([`Secret ${name}: key ${key} names the environment variable ${filled.missing}, which is not set`], false);
+      else
+        this.#tell(
+          [`Secret ${name}: key ${key} names the environment variable ${filled.missing}, which is not set`],
+          false,
+        );
     }
     return { data, resourceVersion: hashOf([...data].map(([key, value]) => [key, value.toString('base64')])) };
   }

@@ -19,7 +19,12 @@ export function table(columns: readonly Column[], rows: readonly AgedObject[]): 
     ]),
   ];
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
-  return cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('   ').trimEnd());
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('   ')
+      .trimEnd(),
+  );
 }
 
 /** A path of a printer column: `.status.conditions[?(@.type=="Ready")].message`. */

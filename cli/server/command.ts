@@ -32,7 +32,16 @@ export function serverCommand(): Command {
       const log = makeLogger(flags.logLevel);
       const { volume, namespace, gateway, host, port: mcpPort, metricsPort } = flags;
       const stop = stopSignal();
-      const server = await startServer({ volume, namespace, gateway, host, port: mcpPort, metricsPort, logger: log, version });
+      const server = await startServer({
+        volume,
+        namespace,
+        gateway,
+        host,
+        port: mcpPort,
+        metricsPort,
+        logger: log,
+        version,
+      });
       log.info({ url: server.url }, 'server started');
       await stopped(stop);
       await server.close();

@@ -1,7 +1,8 @@
 // Who keeps an address when several sources of one gateway want it. Pure. The older source keeps it, the others move.
-import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
+
 import type { Move } from '../../catalogue/index-file.ts';
 import { qualifiedAddress } from '../../catalogue/qualified-address.ts';
+import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
 
 /** The addresses of one source's catalogue, all relative to its library. */
 export interface SourceAddresses {

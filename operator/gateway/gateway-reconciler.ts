@@ -65,7 +65,8 @@ export class GatewayReconciler {
     const { content, conflicts, totals } = assemble(spec, views);
     const { generation, digest, changed } = await publishIndex(volume, { namespace, name }, content);
     this.#published.set(key, { digest, generation, totals, conflicts });
-    if (changed) log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');
+    if (changed)
+      log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');
     return { state: 'ready', views, missing };
   }
 

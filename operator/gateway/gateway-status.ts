@@ -85,9 +85,14 @@ export function sourcesReady(views: readonly SourceView[], missing: readonly str
     part('stale', named('stale')),
   ].filter((text) => text !== '');
   if (views.length === 0 && missing.length === 0) {
-    return condition('False', 'SourcesMissing', 'No SkillSource is selected: apply one in this namespace, or change spec.sources');
+    return condition(
+      'False',
+      'SourcesMissing',
+      'No SkillSource is selected: apply one in this namespace, or change spec.sources',
+    );
   }
-  if (parts.length === 0) return condition('True', 'AllReady', `All ${views.length} sources are served as upstream has them`);
+  if (parts.length === 0)
+    return condition('True', 'AllReady', `All ${views.length} sources are served as upstream has them`);
   const onlyStale = parts.length === 1 && named('stale').length > 0;
   return condition('False', onlyStale ? 'SourcesStale' : 'SourcesMissing', parts.join('; '));
 }

@@ -11,7 +11,10 @@ export interface Selection {
 }
 
 /** @param candidates every SkillSource of the gateway's namespace; those being deleted are left out */
-export function selectSources(sources: SkillGatewaySpec['sources'], candidates: readonly KubernetesObject[]): Selection {
+export function selectSources(
+  sources: SkillGatewaySpec['sources'],
+  candidates: readonly KubernetesObject[],
+): Selection {
   const living = candidates.filter((candidate) => candidate.metadata.deletionTimestamp === undefined);
   const names = sources?.names;
   const selector = sources?.selector;
@@ -34,17 +37,20 @@ function byAge(a: KubernetesObject, b: KubernetesObject): number {
 /** metav1.LabelSelector: every requirement must hold; an empty selector selects everything. */
 export function matches(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) if (labels[key] !== value) return false;
-  return (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-    const value = labels[key];
-    switch (operator) {
-      case 'In':
-        return value !== undefined && values.includes(value);
-      case 'NotIn':
-        return value === undefined || !values.includes(value);
-      case 'Exists':
-        return value !== undefined;
-      case 'DoesNotExist':
-        return value === undefined;
-    }
-  });
+  return (selector.matchExpressions ?? []).every((requirement) => holds(requirement, labels[requirement.key]));
+}
+
+type Requirement = NonNullable<Selector['matchExpressions']>[number];
+
+function holds({ operator, values = [] }: Requirement, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
 }

@@ -1,8 +1,8 @@
 // One look at one source: credentials, probe, tree, harvest, publication. Says what it found, or throws a fault.
-import { harvest, type HarvestResult, type HarvestRules } from '../harvest/harvest.ts';
+import { type HarvestResult, type HarvestRules, harvest } from '../harvest/harvest.ts';
 import type { Cluster, KubernetesObject } from '../kubernetes/cluster.ts';
 import { openBlobs } from '../publish/blob-store.ts';
-import { type SourceRecord, upstreamMemory, writeRecord } from '../publish/record.ts';
+import { type SourceRecord, sourceMemory, writeRecord } from '../publish/record.ts';
 import { digestsOf, publishSource } from '../publish/source-publication.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
@@ -45,7 +45,7 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
   const { namespace, name } = object.metadata;
   const key = { namespace, name };
   await using scratch = await volume.scratch();
-  const memory = upstreamMemory(volume, key);
+  const memory = sourceMemory(volume, key);
   const context: LookContext = { limits, signal, secret, memory, scratch: scratch.path, received };
   const source = await backends.open(spec, namespace, context, cluster);
   try {

@@ -22,7 +22,9 @@ export async function watchSecrets(options: SecretWatchOptions, signal: AbortSig
   while (!signal.aborted) {
     await pause(secretRoundSeconds * 1000, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    await secretRound(options).catch((error: unknown) => options.log.warn({ error: String(error) }, 'Secrets not read'));
+    await secretRound(options).catch((error: unknown) =>
+      options.log.warn({ error: String(error) }, 'Secrets not read'),
+    );
   }
 }
 

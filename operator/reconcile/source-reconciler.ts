@@ -7,8 +7,8 @@ import type { Cluster, KubernetesObject, ObjectKey } from '../kubernetes/cluster
 import type { SourceMetrics } from '../metrics.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault, type SourceFaultReason } from '../reasons.ts';
-import { parseDuration } from '../resources/quantities.ts';
 import { parseSkillSource } from '../resources/parse.ts';
+import { parseDuration } from '../resources/quantities.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { Backends } from '../source/backends.ts';
 import { rfc3339 } from './conditions.ts';

@@ -64,7 +64,8 @@ function wantedConditions(before: unknown, standing: Standing, publication?: Pub
       ];
     }
     case 'failed': {
-      const kept = publication === undefined ? '' : `. The last good catalogue (${publication.revision}) is still served`;
+      const kept =
+        publication === undefined ? '' : `. The last good catalogue (${publication.revision}) is still served`;
       const message = `${standing.message}${kept}`;
       const ready: WantedCondition = { type: 'Ready', status: 'False', reason: standing.reason, message };
       switch (sourceFaultReasons[standing.reason]) {
