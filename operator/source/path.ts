@@ -1,0 +1,39 @@
+// What may be a path in a source. Paths are hostile until proved otherwise.
+
+const unfit = /[\0\n\\]/;
+const unprintable = /[\p{Cc}\u2028\u2029]/gu;
+
+/** Why a path cannot stand in a catalogue, in words that follow "its name"; undefined for a good one. */
+export function pathFault(path: string): string | undefined {
+  if (!path.isWellFormed()) return 'is not UTF-8';
+  if (unfit.test(path)) return 'holds a NUL, a line break or a backslash';
+  for (const part of path.split('/')) {
+    if (part === '') return 'has an empty part';
+    if (part === '.' || part === '..') return `has the part ${part}`;
+  }
+  return undefined;
+}
+
+/** A path as a message may show it: control characters as escapes. */
+export function printable(path: string): string {
+  return path
+    .toWellFormed()
+    .replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** `a/b` and `c` to `a/b/c`; either may be empty. */
+export const joinPath = (folder: string, name: string): string =>
+  folder === '' ? name : name === '' ? folder : `${folder}/${name}`;
+
+/** The folder that holds a path, `` for one at the root. */
+export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
+/** The last part of a path. */
+export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** The number of parts, 0 for the root. */
+export const depthOf = (path: string): number => (path === '' ? 0 : path.split('/').length);
+
+/** Whether a path is a folder or lies below it; everything lies below the root. */
+export const isWithin = (path: string, folder: string): boolean =>
+  folder === '' || path === folder || path.startsWith(`${folder}/`);
