@@ -149,7 +149,7 @@ export class ApiServerCluster implements Cluster {
     const [group = '', version = ''] = resource.apiVersion.split('/');
     const { namespace, name, uid } = object.metadata;
     const { apiVersion, kind } = resource;
-    const answer = await unlessAbsent(
+    const answer: { metadata?: { uid?: string; resourceVersion?: string } } | undefined = await unlessAbsent(
       this.#custom.patchNamespacedCustomObjectStatus(
         {
           group,
@@ -157,14 +157,17 @@ export class ApiServerCluster implements Cluster {
           namespace,
           plural: resource.plural,
           name,
-          // The uid makes sure that a status of a deleted object is not written to its namesake.
-          body: { apiVersion, kind, metadata: { name, namespace, uid }, status },
+          body: { apiVersion, kind, metadata: { name, namespace }, status },
           fieldManager,
           force: true,
         },
         setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
       ),
     );
+    if (answer !== undefined && answer.metadata?.uid !== uid) {
+      // The API server takes no precondition here; the reconcile that follows puts the namesake's status right.
+      throw new KubernetesError('conflict', `${kind} ${namespace}/${name} was replaced while its status was written`);
+    }
     return answer?.metadata?.resourceVersion;
   }
 }

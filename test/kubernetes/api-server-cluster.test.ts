@@ -86,7 +86,7 @@ async function withSource(context: TestContext, status?: unknown): Promise<Runni
   return { ...made, watch };
 }
 
-const applied = (resourceVersion: string) => json(200, { metadata: { name: 's', resourceVersion } });
+const applied = (resourceVersion: string) => json(200, { metadata: { name: 's', uid: 'uid-s', resourceVersion } });
 
 test('all three kinds of every namespace are watched, and synced when the last of them is', async (t) => {
   const { cluster, server } = await running(t, ['flow', 'team']);
@@ -203,7 +203,7 @@ test('a status is applied whole, by force, under one field manager, without null
   assert.deepEqual(JSON.parse(call!.body), {
     apiVersion: 'lyceum.dev/v1alpha1',
     kind: 'SkillSource',
-    metadata: { name: 's', namespace: 'flow', uid: 'uid-s' },
+    metadata: { name: 's', namespace: 'flow' },
     status: { observedGeneration: 1, conditions: [{ type: 'Ready' }] },
   });
 });
