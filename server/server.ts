@@ -60,7 +60,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     metrics,
     logger,
   });
-  const metricsApp = Fastify();
+  const metricsApp = Fastify({ requestTimeout: 30_000, forceCloseConnections: true });
   metricsApp.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
@@ -83,10 +83,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await close();
     throw error;
   }
-  const url = urlOf(app.server.address() as AddressInfo);
-  logger.info({ url, ready: watch.snapshot !== undefined }, 'listening');
   return {
-    url,
+    url: urlOf(app.server.address() as AddressInfo),
     ...(options.metricsPort === undefined ? {} : { metricsUrl: urlOf(metricsApp.server.address() as AddressInfo) }),
     close,
   };

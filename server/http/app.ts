@@ -28,7 +28,8 @@ export interface AppOptions {
 
 const bodyLimit = 4 * 1024 * 1024;
 const longestUrl = 8192;
-const headersWithinMs = 30_000;
+/** A request that is not there whole by then is cut off. */
+const requestWithinMs = 30_000;
 const answerWithinMs = 60_000;
 
 /** What a request is called in the log and in the metrics. */
@@ -44,7 +45,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit,
-    requestTimeout: headersWithinMs,
+    requestTimeout: requestWithinMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
@@ -55,6 +56,10 @@ export function createApp(options: AppOptions): FastifyInstance {
     closing = true;
   });
 
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done(null, payload);
+  });
   app.addHook('onRequest', async (request, reply) => {
     if (request.raw.url !== undefined && request.raw.url.length > longestUrl) {
       const message = `The URL is longer than ${longestUrl} characters`;
@@ -102,7 +107,7 @@ export function createApp(options: AppOptions): FastifyInstance {
         .header('retry-after', '1')
         .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
     }
-    const query = new URLSearchParams(request.raw.url!.split('?', 2)[1] ?? '');
+    const query = queryOf(request.raw.url ?? '');
     const scope = intersect(settingScope(snapshot.index.scope), requestScope(headers, query));
     const context = { view: visible(snapshot, scope), choices: requestChoices(headers, query) };
     const answer = await within(answerWithinMs, options.endpoint.answer(headers, body, context));
@@ -145,6 +150,11 @@ function answerError(
   }
   log.error({ err: error }, 'request failed');
   return answer(500, rpcCodes.internalError, 'Internal error');
+}
+
+function queryOf(url: string): URLSearchParams {
+  const mark = url.indexOf('?');
+  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
 }
 
 const messageOf = (body: unknown): { method?: unknown; id?: unknown } =>

@@ -32,6 +32,8 @@ export interface WatchOptions {
 }
 
 const lookEveryMs = 1000;
+/** The longest that a file which could not be loaded is left alone before it is tried again, unless it changes. */
+const longestPauseMs = 30_000;
 /** A file younger than this may change again within the resolution of its times. */
 const racyMs = 2000;
 
@@ -43,6 +45,8 @@ export class CatalogueWatch {
   #fault: LoadFault | undefined;
   /** What the index.json was that is loaded, as its file's identity; undefined when it must be read. */
   #seen: string | undefined;
+  /** The index.json that could not be loaded, and when it is tried again: loading a large one costs. */
+  #pause: { identity: string | undefined; ms: number; until: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #closed = false;
@@ -86,10 +90,15 @@ export class CatalogueWatch {
 
   async #look(): Promise<void> {
     const begun = performance.now();
+    let identity: string | undefined;
     try {
-      const identity = await fileIdentity(this.#path);
+      identity = await fileIdentity(this.#path);
       if (identity !== undefined && identity === this.#seen) {
         this.#options.looked('unchanged');
+        return;
+      }
+      if (identity !== undefined && identity === this.#pause?.identity && begun < this.#pause.until) {
+        this.#options.looked('failed');
         return;
       }
       this.#seen = undefined;
@@ -97,7 +106,11 @@ export class CatalogueWatch {
       const loaded = await loadCatalogue(volume, { namespace, name: gateway }, this.#reader, this.#loaded);
       this.#seen = identity;
       this.#succeed(loaded, (performance.now() - begun) / 1000);
+      this.#pause = undefined;
     } catch (error) {
+      const again = this.#pause !== undefined && this.#pause.identity === identity;
+      const ms = again ? Math.min(longestPauseMs, this.#pause!.ms * 2) : lookEveryMs;
+      this.#pause = { identity, ms, until: performance.now() + ms };
       this.#fail(error);
     }
   }

@@ -243,6 +243,17 @@ describe('a catalogue that cannot be loaded', { concurrency: true }, () => {
     assert.match((await readText(url, 'skill://shared/one-0'))!, /edition 7/);
   });
 
+  it('is tried again by itself, since the volume may have been late', async (test) => {
+    const { gateway, url } = await served(test);
+    await gateway.publish({ sources: [{ name: 'fresh', skills: [{ address: 'x' }] }] });
+    const segments = join(gateway.root, sourceFolder(namespace, 'fresh'), 'segments');
+    await rename(segments, `${segments}.late`);
+    await until('the failure is noticed', async () => (await get(`${url}/health`)).body.catalogue !== undefined);
+    await rename(`${segments}.late`, segments);
+    await until('it is served', async () => (await get(`${url}/health`)).body.generation === 2);
+    assert.match((await readText(url, 'skill://fresh/x'))!, /Instructions of x/);
+  });
+
   it('at the start leaves the server alive, not ready, and saying why; it serves when one appears', async (test) => {
     const gateway = await GatewayFixture.create(test);
     const { url } = await serve(test, gateway);

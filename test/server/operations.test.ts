@@ -1,0 +1,204 @@
+// What operates a server: health, probes, metrics, logs, and an end that loses no request.
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { before, describe, it } from 'node:test';
+import pino from 'pino';
+import { startServer } from '../../server/server.ts';
+import {
+  GatewayFixture,
+  gatewayName,
+  lifetime,
+  namespace,
+  schoolTree,
+  serve,
+  serveCatalogue,
+  silent,
+} from './support/gateway.ts';
+import { call, callTool, get, readText } from './support/mcp.ts';
+
+describe('health', () => {
+  const suite = lifetime();
+  let url: string;
+  before(async () => {
+    ({ url } = await serveCatalogue(suite, {
+      sources: [
+        ...schoolTree.sources,
+        {
+          name: 'old',
+          state: 'stale',
+          reason: 'Unreachable',
+          message: 'https://git.internal.example/old.git does not answer',
+          skills: [{ address: 'x' }],
+          revision: 'main@sha1:abc',
+        },
+        {
+          name: 'broken',
+          state: 'failed',
+          reason: 'NotFound',
+          message: 'no repository https://git.internal.example/b',
+        },
+        { name: 'new', state: 'pending' },
+      ],
+      scope: { library: 'flatsource' },
+    }));
+  });
+
+  it('tells the catalogue, its counts and the state of every source, whatever the scope', async () => {
+    const { status, body } = await get(`${url}/health?library=nowhere`, { 'X-Skill-Library': 'nowhere' });
+    assert.equal(status, 200);
+    assert.equal(body.status, 'ok');
+    assert.equal(body.generation, 1);
+    assert.ok(!Number.isNaN(Date.parse(body.built)));
+    assert.deepEqual(body.libraries, ['deepsource', 'flatsource', 'old']);
+    assert.deepEqual([body.skills, body.prompts, body.rules, body.profiles], [5, 0, 0, 0]);
+    assert.deepEqual(Object.keys(body.sources).sort(), ['broken', 'deepsource', 'flatsource', 'new', 'old']);
+    const { fingerprint, ...deepsource } = body.sources.deepsource;
+    assert.match(fingerprint, /^main@sha1:[0-9a-f]{40}$/);
+    assert.deepEqual(deepsource, {
+      status: 'ok',
+      library: 'deepsource',
+      skills: 2,
+      prompts: 0,
+      rules: 0,
+      profiles: 0,
+      files: 3,
+      built: '2026-11-30T12:00:00Z',
+    });
+    assert.equal(body.sources.old.status, 'stale');
+    assert.equal(body.sources.old.error, 'Unreachable');
+    assert.equal(body.sources.old.fingerprint, 'main@sha1:abc');
+    assert.equal(body.sources.broken.status, 'failed');
+    assert.equal(body.sources.broken.error, 'NotFound');
+    assert.equal(body.sources.new.status, 'pending');
+  });
+
+  it('never tells where a source comes from', async () => {
+    assert.doesNotMatch(JSON.stringify((await get(`${url}/health`)).body), /internal\.example|https?:/);
+  });
+
+  it('has probes beside it', async () => {
+    assert.equal((await get(`${url}/livez`)).status, 200);
+    assert.deepEqual((await get(`${url}/readyz`)).body, { ready: true });
+  });
+});
+
+describe('metrics', () => {
+  it('stand on a listener of their own and count requests, reads and loads', async (test) => {
+    const { url, metricsUrl } = await serveCatalogue(test, schoolTree, { metricsPort: 0 });
+    await call(url, 'resources/list');
+    await call(url, 'resources/list', {}, { era: 'legacy' });
+    await readText(url, 'skill://flatsource/alpha');
+    await readText(url, 'skill://flatsource');
+    await callTool(url, 'read_resource', { uri: 'skill://deepsource/README.md' });
+    await readText(url, 'skill://nowhere');
+    for (let at = 0; at < 50; at++) await call(url, `made/up/${at}`);
+    const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+    for (const line of [
+      'lyceum_catalogue_generation 1',
+      'lyceum_catalogue_skills 4',
+      'lyceum_catalogue_load_seconds_count 1',
+      'lyceum_request_seconds_count{method="resources/list",era="modern"} 1',
+      'lyceum_request_seconds_count{method="resources/list",era="legacy"} 1',
+      'lyceum_request_seconds_count{method="other",era="modern"} 50',
+      'lyceum_reads_total{kind="skill",library="flatsource"} 1',
+      'lyceum_reads_total{kind="index",library="flatsource"} 1',
+      'lyceum_reads_total{kind="file",library="deepsource"} 1',
+    ]) {
+      assert.ok(text.split('\n').includes(line), line);
+    }
+    assert.match(text, /^process_resident_memory_bytes \d/m);
+    assert.doesNotMatch(text, /nowhere|made\/up/);
+    assert.equal((await get(`${url}/metrics`)).status, 404);
+  });
+});
+
+describe('logs', () => {
+  it('have one line a request at debug, and none of what was asked or answered', async (test) => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+    const { url } = await serveCatalogue(test, schoolTree, { logger });
+    lines.length = 0;
+    await readText(url, 'skill://flatsource/alpha', { query: '?library=flatsource&token=hunter2' });
+    await callTool(
+      url,
+      'read_resource',
+      { uri: 'skill://secret-address' },
+      { headers: { authorization: 'Bearer hunter2' } },
+    );
+    await call(url, 'secret/method');
+    const entries = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
+    assert.equal(entries.length, 3);
+    assert.deepEqual(
+      entries.map(({ level, http, route, status, method, era }) => [level, http, route, status, method, era]),
+      [
+        [20, 'POST', '/mcp', 200, 'resources/read', 'modern'],
+        [20, 'POST', '/mcp', 200, 'tools/call', 'modern'],
+        [20, 'POST', '/mcp', 404, 'other', 'modern'],
+      ],
+    );
+    assert.doesNotMatch(lines.join(''), /hunter2|secret|alpha|Instructions/);
+  });
+
+  it('have no line of a request at info', async (test) => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    const { url } = await serveCatalogue(test, schoolTree, { logger });
+    const before = lines.length;
+    await call(url, 'resources/list');
+    await call(url, 'resources/read', { uri: 'skill://nowhere' });
+    await get(`${url}/elsewhere`);
+    assert.equal(lines.length, before);
+  });
+});
+
+describe('stopping', () => {
+  it('answers what was begun, takes nothing new, and keeps nobody waiting', async (test) => {
+    const gateway = await GatewayFixture.create(test);
+    await gateway.publish(schoolTree);
+    const server = await startServer({
+      volume: gateway.root,
+      namespace,
+      gateway: gatewayName,
+      host: '127.0.0.1',
+      port: 0,
+      metricsPort: 0,
+      logger: silent,
+      version: '0.0.0-test',
+    });
+    await call(server.url, 'resources/list');
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/list', params: {} });
+    const begun = connect(Number(new URL(server.url).port), '127.0.0.1');
+    let answer = '';
+    begun.setEncoding('utf8').on('data', (piece: string) => {
+      answer += piece;
+    });
+    const ended = new Promise((resolve) => begun.on('close', resolve));
+    await new Promise<void>((resolve) =>
+      begun.write(
+        `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+        () => resolve(),
+      ),
+    );
+    // Answered only when the server has read the line before it, on the same event loop.
+    await get(`${server.url}/livez`);
+    const stopped = Date.now();
+    const closed = server.close();
+    begun.write(body.slice(10));
+    await closed;
+    await ended;
+    assert.ok(Date.now() - stopped < 5000, 'no connection that is done is waited for');
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+    assert.match(answer, /skill:\/\/deepsource/);
+    await assert.rejects(fetch(`${server.url}/livez`));
+    await assert.rejects(fetch(`${server.metricsUrl}/metrics`));
+  });
+
+  it('is possible for a server that found its port taken', async (test) => {
+    const gateway = await GatewayFixture.create(test);
+    await gateway.publish(schoolTree);
+    const { url } = await serve(test, gateway);
+    const port = Number(new URL(url).port);
+    await assert.rejects(serve(test, gateway, { port }), { code: 'EADDRINUSE' });
+    assert.equal((await call(url, 'resources/list')).status, 200);
+  });
+});

@@ -1,0 +1,187 @@
+// Building a snapshot: order, slices, and the bounds of what is remembered.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ContentReader } from '../../catalogue/content.ts';
+import type { Index } from '../../catalogue/index-file.ts';
+import { Slices } from '../../catalogue/slices.ts';
+import type { ArtifactRow, PackFileRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
+import { intersect, settingScope } from '../../server/scope.ts';
+import { buildSnapshot } from '../../server/snapshot/build.ts';
+import { sortInSlices } from '../../server/snapshot/sort.ts';
+import { visible } from '../../server/view.ts';
+
+const content: ContentReader = { read: async () => Buffer.alloc(0) };
+
+const row = (address: string, extra: Partial<ArtifactRow> = {}): ArtifactRow => ({
+  row: 'artifact',
+  kind: 'skill',
+  address,
+  name: address,
+  version: '0.0.0',
+  folder: address,
+  description: '',
+  tags: [],
+  advertised: true,
+  main: 'SKILL.md',
+  files: [],
+  ...extra,
+});
+
+function catalogueOf(artifacts: ArtifactRow[], files: PackFileRow[] = []): SourceCatalogue {
+  const counts = {
+    skills: 0,
+    prompts: 0,
+    rules: 0,
+    profiles: 0,
+    files: 0,
+    discovered: 0,
+    duplicates: 0,
+    rejected: 0,
+    problems: 0,
+  };
+  const source = { namespace: 'n', name: 's' };
+  return {
+    header: { row: 'header', format: 1, source, revision: 'r', counts, files: 0, size: 0, segments: [] },
+    artifacts,
+    files,
+    problems: [],
+  };
+}
+
+const indexOf = (...sources: { name: string; library?: string }[]): Index => ({
+  format: 1,
+  gateway: { namespace: 'n', name: 'g' },
+  generation: 1,
+  published: '2026-11-30T12:00:00Z',
+  digest: `sha256:${'0'.repeat(64)}`,
+  scope: {},
+  libraries: [],
+  sources: sources.map(({ name, library = name }) => ({
+    name,
+    library,
+    state: 'ok',
+    tags: [],
+    moves: [],
+    catalogue: { path: name, digest: `sha256:${'1'.repeat(64)}`, size: 1 },
+  })),
+});
+
+describe('a snapshot', () => {
+  it('has all skills in the order of their addresses, whatever order they were found in', async () => {
+    const { skills } = await buildSnapshot(
+      indexOf({ name: 'b' }, { name: 'a-b' }, { name: 'a', library: 'a' }, { name: 'late', library: 'a' }),
+      new Map([
+        ['b', catalogueOf([row('z'), row('y')])],
+        ['a-b', catalogueOf([row('x')])],
+        ['a', catalogueOf([row('y'), row('c-d'), row('c')])],
+        ['late', catalogueOf([row('late--x/c'), row('b')])],
+      ]),
+      content,
+    );
+    const addresses = skills.map(({ qualified }) => qualified);
+    assert.deepEqual(addresses, ['a-b/x', 'a/b', 'a/c', 'a/c-d', 'a/late--x/c', 'a/y', 'b/y', 'b/z']);
+  });
+
+  it('takes the first of several rows with one address, and passes over kinds that it does not know', async () => {
+    const { skills } = await buildSnapshot(
+      indexOf({ name: 's' }),
+      new Map([
+        [
+          's',
+          catalogueOf([row('a', { version: '2.0.0' }), row('a', { version: '1.0.0' }), row('a', { kind: 'spell' })]),
+        ],
+      ]),
+      content,
+    );
+    assert.deepEqual(
+      skills.map((skill) => [skill.qualified, skill.row.version]),
+      [['s/a', '2.0.0']],
+    );
+  });
+
+  it('is built in slices, so that requests get their turn', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, at) => row(`s${(at * 7919) % 60_000}`));
+    let turns = 0;
+    let building = true;
+    const tick = (): void => {
+      turns++;
+      if (building) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const { skills } = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf(rows)]]), content);
+    building = false;
+    assert.equal(skills.length, 60_000);
+    assert.ok(turns >= 5, `${turns} turns of the event loop`);
+  });
+});
+
+describe('sorting in slices', () => {
+  it('gives what sorting at once gives, equal items in the order they had', async () => {
+    for (const length of [0, 1, 1024, 1025, 5000]) {
+      const items = Array.from({ length }, (_, at) => ({ key: (at * 7919) % 97, at }));
+      const compare = (a: { key: number }, b: { key: number }): number => a.key - b.key;
+      assert.deepEqual(await sortInSlices(items, compare, new Slices()), items.toSorted(compare));
+    }
+  });
+});
+
+describe('views', () => {
+  it('are remembered for so many scopes of a snapshot, and for none in which nothing is visible', async () => {
+    const snapshot = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf([row('a')])]]), content);
+    const all = visible(snapshot, []);
+    assert.equal(visible(snapshot, []), all);
+    const nothing = visible(snapshot, [{ library: 'nowhere' }]);
+    assert.notEqual(visible(snapshot, [{ library: 'nowhere' }]), nothing);
+    for (let at = 0; at < 1000; at++) visible(snapshot, [{ library: `nowhere-${at}` }]);
+    assert.equal(visible(snapshot, []), all, 'scopes that see nothing push nobody out');
+    for (let at = 0; at < 64; at++) visible(snapshot, [{ tags: ['s', `tag-${at}`] }]);
+    assert.notEqual(visible(snapshot, []), all, 'the longest unused goes first');
+  });
+});
+
+describe('intersected scopes', () => {
+  const random = (seed: number) => (): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed / 2 ** 31;
+  };
+
+  it('never show what one of them hides, whichever way round they are taken', async () => {
+    const next = random(7);
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)]!;
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const index = indexOf(...names.map((name) => ({ name, library: pick(['lib', 'lab', 'lob']) })));
+    for (const source of index.sources) source.tags = [pick(['red', 'green']), pick(['old', 'new'])];
+    const catalogues = new Map(
+      names.map((name) => [
+        name,
+        catalogueOf(
+          Array.from({ length: 6 }, (_, at) => row(`${name}-${at}`, { group: pick(['g', 'h', 'lab', 'i']) })),
+          [{ row: 'file', path: `${name}.md`, digest: '', size: 0, mediaType: 'text/markdown', text: true }],
+        ),
+      ]),
+    );
+    const snapshot = await buildSnapshot(index, catalogues, content);
+    const files = [...snapshot.libraries.values()].flatMap((library) => library.files);
+    const scope = () =>
+      settingScope({
+        library: pick(['', 'lib', 'lab', 'g', 'h', 'none']),
+        tags: pick([[], ['red'], ['new', 'a'], ['skill'], ['none']]),
+      });
+    let narrowed = 0;
+    for (let round = 0; round < 2000; round++) {
+      const [one, two] = [scope(), scope()];
+      const both = visible(snapshot, intersect(one, two));
+      const turned = visible(snapshot, intersect(two, one));
+      assert.deepEqual(
+        both.skills.map(({ qualified }) => qualified),
+        turned.skills.map(({ qualified }) => qualified),
+      );
+      for (const level of [one, two].map((each) => visible(snapshot, each))) {
+        for (const skill of snapshot.skills) assert.ok(!both.seesSkill(skill) || level.seesSkill(skill));
+        for (const file of files) assert.ok(!both.seesFile(file) || level.seesFile(file));
+        if (both.skills.length < level.skills.length) narrowed++;
+      }
+    }
+    assert.ok(narrowed > 500);
+  });
+});
