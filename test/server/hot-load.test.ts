@@ -157,10 +157,21 @@ describe('a new catalogue', { concurrency: true }, () => {
     const watch = await watched(test, gateway);
     assert.equal(visible(watch.snapshot!, [{ tags: ['new'] }]).skills.length, 0);
     const before = watch.snapshot;
-    await gateway.publish({ libraries: [{ name: 'steady', title: 'Steady', tags: ['new'] }], sources: [source] });
+    const libraries = [{ name: 'steady', title: 'Steady', tags: ['new'] }];
+    await gateway.publish({ libraries, sources: [source] });
     await until('the new settings are in force', () => watch.snapshot !== before);
     assert.equal(visible(watch.snapshot!, [{ tags: ['new'] }]).skills.length, 1);
     assert.equal(watch.snapshot!.libraries.get('steady')!.title, 'Steady');
+    const titled = watch.snapshot;
+    await gateway.publish({
+      libraries,
+      sources: [{ ...source, moves: [{ kind: 'skill', from: 'c', to: 'steady--c/c' }] }],
+    });
+    await until('the move is in force', () => watch.snapshot !== titled);
+    assert.deepEqual(
+      watch.snapshot!.skills.map(({ qualified }) => qualified),
+      ['steady/steady--c/c'],
+    );
   });
 });
 

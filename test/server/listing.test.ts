@@ -258,7 +258,8 @@ describe('pages', () => {
   it('refuse a cursor that is empty or was never given, in both eras', async (test) => {
     const { url } = await serveCatalogue(test, schoolTree);
     const foreign = Buffer.from('x\0y').toString('base64url');
-    for (const cursor of ['', 'x', '!!!', '%00', foreign, 'A'.repeat(5000)]) {
+    const padded = `${Buffer.from('d\0flatsource\x000').toString('base64url')}=`;
+    for (const cursor of ['', padded, 'x', '!!!', '%00', foreign, 'A'.repeat(5000)]) {
       for (const era of ['modern', 'legacy'] as const) {
         for (const method of ['resources/list', 'resources/templates/list', 'tools/list']) {
           const { body } = await call(url, method, { cursor }, { query, era });

@@ -81,6 +81,7 @@ describe('a scope', () => {
   it('of a library shows and reads that library alone', async () => {
     assert.deepEqual(await uris('?library=flatsource'), ['skill://flatsource']);
     assert.notEqual(await read('skill://flatsource/alpha', '?library=flatsource'), undefined);
+    assert.equal(await read('skill://flatsource/_files', ''), undefined, 'it has no such files');
     for (const uri of [
       'skill://deepsource',
       'skill://plugin-a',

@@ -83,7 +83,7 @@ describe('a snapshot', () => {
   });
 
   it('takes the first of several rows with one address, and passes over kinds that it does not know', async () => {
-    const { skills } = await buildSnapshot(
+    const { skills, sources } = await buildSnapshot(
       indexOf({ name: 's' }),
       new Map([
         [
@@ -97,6 +97,7 @@ describe('a snapshot', () => {
       skills.map((skill) => [skill.qualified, skill.row.version]),
       [['s/a', '2.0.0']],
     );
+    assert.equal(sources[0]!.content.skills.length, 1);
   });
 
   it('is built in slices, so that requests get their turn', async () => {
