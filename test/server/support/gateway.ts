@@ -6,20 +6,12 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import pino, { type Logger } from 'pino';
 import { digestOf } from '../../../catalogue/digest.ts';
-import {
-  type Index,
-  type IndexSource,
-  indexDigest,
-  indexFormat,
-  type LibrarySetting,
-  type Move,
-  type ScopeSetting,
-  type SourceState,
-} from '../../../catalogue/index-file.ts';
+import type { IndexSource, LibrarySetting, Move, ScopeSetting, SourceState } from '../../../catalogue/index-file.ts';
 import { indexPath } from '../../../catalogue/layout.ts';
 import { byCodePoint } from '../../../catalogue/names.ts';
 import type { ArtifactRow, Counts, FileRow } from '../../../catalogue/source-catalogue.ts';
 import { openBlobs } from '../../../operator/publish/blob-store.ts';
+import { publishIndex } from '../../../operator/publish/gateway-publication.ts';
 import { publishSource } from '../../../operator/publish/source-publication.ts';
 import { Volume } from '../../../operator/publish/volume.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../server/server.ts';
@@ -104,7 +96,6 @@ export const gatewayName = 'agents';
 export class GatewayFixture {
   readonly root: string;
   readonly volume: Volume;
-  #generation = 0;
 
   private constructor(root: string, volume: Volume) {
     this.root = root;
@@ -118,22 +109,21 @@ export class GatewayFixture {
     return new GatewayFixture(root, await Volume.open(root));
   }
 
-  async publish(fixture: CatalogueFixture): Promise<Index> {
+  /** @returns the generation */
+  async publish(fixture: CatalogueFixture): Promise<number> {
     const sources: IndexSource[] = [];
     for (const source of fixture.sources) sources.push(await this.#publishSource(source));
-    const content = {
-      format: indexFormat,
-      gateway: { namespace, name: gatewayName },
-      generation: ++this.#generation,
-      published: new Date().toISOString(),
-      ...(fixture.instructions === undefined ? {} : { instructions: fixture.instructions }),
-      scope: fixture.scope ?? {},
-      libraries: (fixture.libraries ?? []).map((library) => ({ tags: [], ...library })),
-      sources,
-    };
-    const index: Index = { ...content, digest: indexDigest(content) };
-    await this.writeIndex(JSON.stringify(index));
-    return index;
+    const { generation } = await publishIndex(
+      this.volume,
+      { namespace, name: gatewayName },
+      {
+        ...(fixture.instructions === undefined ? {} : { instructions: fixture.instructions }),
+        scope: fixture.scope ?? {},
+        libraries: (fixture.libraries ?? []).map((library) => ({ tags: [], ...library })),
+        sources,
+      },
+    );
+    return generation;
   }
 
   /** Whatever text as index.json. */
