@@ -51,8 +51,9 @@ export function listPage(view: View, full: boolean, cursor?: string): Page {
 export const defaultRows = (view: View): Row[] => indexRows(view).map(({ row }) => row);
 
 // Keys sort as the rows do: the indexes by library, index, groups and files; then the skills by qualified address.
-const keyShape = /^(d\0[a-z0-9-]+\0([02]|1\0[a-z0-9-]+)|s\0[a-z0-9/-]+)$/;
-const skillKey = (skill: Skill): string => `s\0${skill.qualified}`;
+const keyShape = /^(d\0[^\0]+\0([02]|1\0[^\0]+)|s\0[^\0]+)$/;
+const keyFrom = (...parts: string[]): string => parts.join('\0');
+const skillKey = (skill: Skill): string => keyFrom('s', skill.qualified);
 
 function rowAt(indexes: readonly KeyedRow[], skills: readonly Skill[], at: number): KeyedRow {
   if (at < indexes.length) return indexes[at]!;
@@ -97,15 +98,15 @@ function makeIndexRows(view: View): KeyedRow[] {
   for (const name of [...view.libraries.keys()].sort(byAscii)) {
     const visible = view.libraries.get(name)!;
     const groups = groupsOf(view, visible);
-    if (visible.skills.length > 0) add(`d\0${name}\0${0}`, name, libraryDescription(visible, groups));
+    if (visible.skills.length > 0) add(keyFrom('d', name, '0'), name, libraryDescription(visible, groups));
     for (const group of groups) {
       if (listedGroups.has(group)) continue;
       listedGroups.add(group);
-      add(`d\0${name}\0${1}\0${group}`, group, groupDescription(view.groups.get(group)!));
+      add(keyFrom('d', name, '1', group), group, groupDescription(view.groups.get(group)!));
     }
     if (visible.files.length > 0) {
       const files = counted(visible.files.length, 'file');
-      add(`d\0${name}\0${2}`, `${name}/_files`, `${files} of the ${name} pack outside its skills.`);
+      add(keyFrom('d', name, '2'), `${name}/_files`, `${files} of the ${name} pack outside its skills.`);
     }
   }
   return rows;

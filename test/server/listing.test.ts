@@ -219,6 +219,26 @@ describe('pages', () => {
     );
   });
 
+  it('go on behind a skill whose second address has the dots of its source', async (test) => {
+    const moved = (number: number): string => `dotted.source--skills/${skill(number).address}`;
+    const { url } = await serveCatalogue(test, {
+      sources: [
+        {
+          name: 'dotted.source',
+          library: 'many',
+          skills: numbers(0, 300).map((number) => skill(number)),
+          moves: numbers(0, 300).map((number) => ({ kind: 'skill', from: skill(number).address, to: moved(number) })),
+        },
+      ],
+    });
+    const all = await pages(url);
+    assert.deepEqual(
+      all.map((page) => page.length),
+      [250, 51],
+    );
+    assert.equal(all[1]!.at(-1)!.name, `many/${moved(299)}/SKILL.md`);
+  });
+
   it('have at most 256 KB', async (test) => {
     const { url } = await serveCatalogue(test, catalogue(numbers(0, 60), 'x'.repeat(10_000)));
     const all = await pages(url);
