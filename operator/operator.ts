@@ -11,7 +11,7 @@ import { Volume } from './publish/volume.ts';
 import { Controller } from './reconcile/controller.ts';
 import { watchSecrets } from './reconcile/secret-watch.ts';
 import { SourceReconciler } from './reconcile/source-reconciler.ts';
-import { makeBackends } from './source/backends.ts';
+import { Backends } from './source/backends.ts';
 
 export interface OperatorOptions {
   cluster: Cluster;
@@ -38,12 +38,14 @@ export interface RunningOperator {
 }
 
 const gatewayWorkers = 2;
+/** Where Kubernetes mounts a pod's own credentials. */
+const mountedSecrets = '/var/run/secrets';
 
 /** @throws SourceFault StorageFailed when the volume cannot be used */
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
   const { cluster, metrics, log, fileRoot, guard, ceiling, concurrentFetches, urlOf } = options;
   const volume = await Volume.open(options.volume);
-  const backends = makeBackends({ guard, fileRoot, volume: volume.root });
+  const backends = new Backends({ guard, fileRoot, closedFolders: [volume.root, mountedSecrets] });
   const stop = new AbortController();
   const { signal } = stop;
   const clock = systemClock;

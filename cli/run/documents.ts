@@ -23,15 +23,20 @@ const largestManifest = 4 * 1024 * 1024;
 
 export class ManifestFolder {
   readonly #folder: string;
+  readonly #only: string | undefined;
   #files: ReadFiles = new Map();
 
-  constructor(folder: string) {
+  /** @param only the one file that counts; every manifest of the folder when left out */
+  constructor(folder: string, only?: string) {
     this.#folder = folder;
+    this.#only = only;
   }
 
   /** The folder's documents, or nothing when no file changed since the last reading. Sub-folders are not manifests. */
   async read(): Promise<Reading | undefined> {
-    const names = (await readdir(this.#folder)).filter((name) => manifestName.test(name)).sort();
+    const names = (await readdir(this.#folder))
+      .filter((name) => (this.#only === undefined ? manifestName.test(name) : name === this.#only))
+      .sort();
     let changed = names.length !== this.#files.size;
     const files: ReadFiles = new Map();
     for (const name of names) {

@@ -17,6 +17,8 @@ import { ManifestFolder, type Reading } from './documents.ts';
 
 export interface ManifestClusterOptions {
   folder: string;
+  /** The one file of it that counts; every manifest when left out. */
+  only?: string | undefined;
   environment: Readonly<Record<string, string | undefined>>;
   /** Told once for each new complaint about a manifest. */
   complain(message: string): void;
@@ -55,12 +57,12 @@ export class ManifestCluster implements Cluster {
 
   constructor(options: ManifestClusterOptions) {
     this.#options = options;
-    this.#folder = new ManifestFolder(options.folder);
+    this.#folder = new ManifestFolder(options.folder, options.only);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#look();
+      await this.load();
       await pause(pollMilliseconds, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -72,7 +74,8 @@ export class ManifestCluster implements Cluster {
     ]);
   }
 
-  async #look(): Promise<void> {
+  /** Reads the folder once and takes over what changed. */
+  async load(): Promise<void> {
     let reading: Reading | undefined;
     try {
       reading = await this.#folder.read();
@@ -80,7 +83,7 @@ export class ManifestCluster implements Cluster {
       this.#tell([`${this.#options.folder}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`]);
       return;
     }
-    if (reading) this.#take(reading);
+    if (reading !== undefined) this.#take(reading);
     for (const store of [this.sources, this.gateways, this.configMaps]) store.synced = true;
     this.#synced.resolve();
   }
@@ -172,10 +175,7 @@ export class ManifestCluster implements Cluster {
       const filled = fillIn(value, this.#options.environment);
       if (filled.ok) data.set(key, Buffer.from(filled.value));
       else
-        this.#tell(
-          [`Secret ${name}: key ${key} names the environment variable ${filled.missing}, which is not set`],
-          false,
-        );
+        this.#tellOnce(`Secret ${name}: key ${key} names the environment variable ${filled.missing}, which is not set`);
     }
     return { data, resourceVersion: hashOf([...data].map(([key, value]) => [key, value.toString('base64')])) };
   }
@@ -203,10 +203,20 @@ export class ManifestCluster implements Cluster {
     this.#options.event(object, event);
   }
 
-  /** @param all whether these are all complaints there are now, so that a mended one may be told again later */
-  #tell(complaints: string[], all = true): void {
-    for (const complaint of complaints) if (!this.#complaints.has(complaint)) this.#options.complain(complaint);
-    this.#complaints = all ? new Set(complaints) : this.#complaints.union(new Set(complaints));
+  /** All that there is to complain about now: what is new is told, what is mended may be told again later. */
+  #tell(complaints: string[]): void {
+    const told = this.#complaints;
+    this.#complaints = new Set();
+    for (const complaint of complaints) {
+      if (told.has(complaint)) this.#complaints.add(complaint);
+      else this.#tellOnce(complaint);
+    }
+  }
+
+  #tellOnce(complaint: string): void {
+    if (this.#complaints.has(complaint)) return;
+    this.#complaints.add(complaint);
+    this.#options.complain(complaint);
   }
 }
 

@@ -108,7 +108,7 @@ async function harvestAndPublish(
 
 /** The Secret that a spec names. @throws SourceFault SecretNotFound */
 export async function secretOf(
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'readSecret'>,
   namespace: string,
   spec: SkillSourceSpec,
 ): Promise<{ data: ReadonlyMap<string, Buffer>; version: string | undefined }> {

@@ -13,6 +13,7 @@ import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { Backends } from '../source/backends.ts';
 import { rfc3339 } from './conditions.ts';
 import type { ReconcileResult } from './controller.ts';
+import { deadlineOf } from './deadline.ts';
 import { effectiveLimits } from './limits.ts';
 import { type LookOutcome, look, secretOf } from './look.ts';
 import { planLook } from './look-plan.ts';
@@ -257,11 +258,3 @@ function standingOf({ fault, published }: SourceState): Standing {
 
 const handledRequest = (object: KubernetesObject): string | undefined =>
   (object.status as { lastHandledReconcileAt?: string } | undefined)?.lastHandledReconcileAt;
-
-/** A signal that fires after `spec.timeout`, as a fault that names the field. */
-function deadlineOf(timeout: string): { signal: AbortSignal } & Disposable {
-  const controller = new AbortController();
-  const fault = new UpstreamFault('TimedOut', `The look took longer than spec.timeout (${timeout})`);
-  const timer = setTimeout(() => controller.abort(fault), parseDuration(timeout) * 1000);
-  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
-}

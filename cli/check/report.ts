@@ -1,0 +1,80 @@
+// What `lyceum check` prints, as text for people or as one JSON document; and its exit status. Pure.
+import type { Harvested } from './harvest-once.ts';
+
+/** How the check of one source ended. */
+export type Verdict =
+  | { source: string; url: string; harvested: Harvested }
+  | { source: string; url: string; fault: { reason: string; message: string } };
+
+export interface Report {
+  /** Manifests that an API server would refuse, each as `file:line: why`. */
+  refused: readonly string[];
+  verdicts: readonly Verdict[];
+}
+
+/** 2: something could not be checked. 1: something is rejected. 0: everything is served. */
+export function exitStatus({ refused, verdicts }: Report): number {
+  if (verdicts.some((verdict) => 'fault' in verdict)) return 2;
+  const rejects = (verdict: Verdict): boolean =>
+    'harvested' in verdict && verdict.harvested.result.problems.some(({ severity }) => severity === 'error');
+  return refused.length > 0 || verdicts.some(rejects) ? 1 : 0;
+}
+
+/** Lines as compilers print them: `path:line: severity Reason: message`. */
+export function textReport({ refused, verdicts }: Report): string[] {
+  const lines = [...refused];
+  for (const verdict of verdicts) {
+    if (lines.length > 0) lines.push('');
+    lines.push(...('fault' in verdict ? faultLines(verdict) : harvestLines(verdict)));
+  }
+  return lines;
+}
+
+const faultLines = ({ source, url, fault }: Extract<Verdict, { fault: object }>): string[] => [
+  `${source} (${url}): ${fault.reason}: ${fault.message}`,
+];
+
+function harvestLines({ source, url, harvested }: Extract<Verdict, { harvested: object }>): string[] {
+  const { counts, problems } = harvested.result;
+  const { skills, files, discovered, duplicates, rejected } = counts;
+  const told = [
+    `${counted(skills, 'skill')} of ${discovered} would be served`,
+    ...(duplicates > 0 ? [counted(duplicates, 'duplicate')] : []),
+    ...(rejected > 0 ? [`${rejected} rejected`] : []),
+    ...(files > 0 ? [counted(files, 'pack file')] : []),
+    counted(counts.problems, 'problem'),
+  ];
+  return [
+    `${source} (${url}, ${harvested.revision}): ${told.join(', ')}`,
+    ...problems.map(
+      ({ path, line, severity, reason, message }) =>
+        `${path || '.'}${line === undefined ? '' : `:${line}`}: ${severity} ${reason}: ${message}`,
+    ),
+    ...(problems.length < counts.problems ? [`… and ${counts.problems - problems.length} more problems`] : []),
+  ];
+}
+
+export function jsonReport(report: Report): string {
+  const sources = report.verdicts.map((verdict) => {
+    const { source, url } = verdict;
+    if ('fault' in verdict) return { source, url, fault: verdict.fault };
+    const { revision, result } = verdict.harvested;
+    return {
+      source,
+      url,
+      revision,
+      counts: result.counts,
+      skills: result.artifacts.map(({ address, name, version, folder, advertised }) => ({
+        address,
+        name,
+        version,
+        folder,
+        advertised,
+      })),
+      problems: result.problems.map(({ row: _row, ...problem }) => problem),
+    };
+  });
+  return JSON.stringify({ refused: report.refused, sources }, null, 2);
+}
+
+const counted = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`;

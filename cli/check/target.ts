@@ -1,0 +1,36 @@
+// What `lyceum check` is pointed at: a repository, a folder of skills, or manifests.
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+export type Target =
+  | { kind: 'repository'; url: string }
+  | { kind: 'folder'; folder: string }
+  | { kind: 'manifests'; folder: string; only?: string };
+
+const manifestName = /\.(ya?ml|json)$/;
+const ownResource = /^\s*"?apiVersion"?\s*:\s*"?lyceum\.dev\//m;
+
+/** @throws Error when there is nothing of that name */
+export async function targetOf(argument: string): Promise<Target> {
+  if (argument.includes('://')) return { kind: 'repository', url: argument };
+  const found = await stat(argument).catch(() => undefined);
+  if (found?.isFile() && manifestName.test(argument)) {
+    const path = await realpath(argument);
+    return { kind: 'manifests', folder: dirname(path), only: basename(path) };
+  }
+  if (!found?.isDirectory())
+    throw new Error(`${argument} is neither a folder, nor a YAML file, nor a URL with a scheme`);
+  const folder = await realpath(argument);
+  return (await holdsManifests(folder)) ? { kind: 'manifests', folder } : { kind: 'folder', folder };
+}
+
+/** A folder of skills may hold YAML files too; only Lyceum's own resources make a folder one of manifests. */
+async function holdsManifests(folder: string): Promise<boolean> {
+  for (const name of await readdir(folder)) {
+    if (!manifestName.test(name)) continue;
+    const path = join(folder, name);
+    const { size } = await stat(path);
+    if (size <= 4 * 1024 * 1024 && ownResource.test(await readFile(path, 'utf8'))) return true;
+  }
+  return false;
+}

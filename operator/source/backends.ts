@@ -1,0 +1,51 @@
+// The backends by URL scheme: what opens a source for one look.
+import { GuardedClient, type GuardOptions } from '../../upstream/guard/client.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import type { SkillSourceSpec } from '../resources/skill-source.ts';
+import type { LookContext } from './backend.ts';
+import { openConfigMapSource } from './configmap.ts';
+import { type FolderRoots, openFolderSource } from './folder.ts';
+import { openGitSource } from './git.ts';
+import type { Source } from './source.ts';
+
+export interface BackendsOptions extends FolderRoots {
+  guard: GuardOptions;
+}
+
+export class Backends {
+  readonly #client: GuardedClient;
+  readonly #roots: FolderRoots;
+
+  /** @throws Error when a denied range is no CIDR; UpstreamFault TLSFailed when the extra authorities cannot be read */
+  constructor({ guard, fileRoot, closedFolders }: BackendsOptions) {
+    this.#client = new GuardedClient(guard);
+    this.#roots = { fileRoot, closedFolders };
+  }
+
+  /**
+   * @param spec a valid spec's address
+   * @param cluster where ConfigMaps are read
+   * @throws UpstreamFault, SourceFault, KubernetesError
+   */
+  async open(
+    { url, ref }: Pick<SkillSourceSpec, 'url' | 'ref'>,
+    namespace: string,
+    context: LookContext,
+    cluster: Pick<Cluster, 'readConfigMap'>,
+  ): Promise<Source> {
+    switch (url.slice(0, url.indexOf(':'))) {
+      case 'configmap': {
+        const name = url.slice('configmap://'.length);
+        return openConfigMapSource(name, await cluster.readConfigMap(namespace, name), context);
+      }
+      case 'file':
+        return openFolderSource(url, this.#roots, context);
+      default:
+        return openGitSource(url, ref, context, this.#client);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}
