@@ -46,8 +46,7 @@ export async function readContents(
   const real = new Map<string, TreeEntry>();
   for (const entry of tree.entries) if (entry.link === undefined) real.set(entry.path, entry);
   for (const entry of wanted) {
-    const path = realPathOf(entry);
-    if (!reading.want(real.get(path) ?? entry)) continue;
+    reading.want(real.get(realPathOf(entry)) ?? entry);
     if (slices.over) await slices.turn();
   }
   const parsed = new Map<string, ParsedSkill>();
@@ -59,7 +58,7 @@ export async function readContents(
     await tree.read(unread, {
       take: async (entry, bytes) => {
         const content = await reading.take(entry, bytes);
-        if (reading.pathsOf(entry).some((path) => mains.has(path))) parse(content, bytes);
+        if (content !== undefined && reading.pathsOf(entry).some((path) => mains.has(path))) parse(content, bytes);
         if (slices.over) await slices.turn();
       },
       tooLarge: (entry, size) => reading.tooLarge(entry, size),
@@ -92,20 +91,18 @@ class Reading {
     this.#limits = limits;
   }
 
-  /** @returns false for a file that is wanted already */
-  want(entry: TreeEntry): boolean {
+  want(entry: TreeEntry): void {
     const { path, id } = entry;
-    if (this.#byPath.has(path)) return false;
+    if (this.#byPath.has(path)) return;
     const known = id === undefined ? undefined : this.#stillKnown(this.#known.get(id));
     if (id !== undefined && known !== undefined) this.byId.set(id, known);
     if (known !== undefined && 'size' in known) this.#count(known.size);
     this.#byPath.set(path, known);
-    if (known !== undefined) return true;
+    if (known !== undefined) return;
     const key = keyOf(entry);
     const same = this.#unread.get(key);
     if (same === undefined) this.#unread.set(key, { entry, paths: [path] });
     else same.paths.push(path);
-    return true;
   }
 
   unread(): TreeEntry[] {
@@ -116,10 +113,11 @@ class Reading {
     return this.#unread.get(keyOf(entry))?.paths ?? [];
   }
 
-  async take(entry: TreeEntry, bytes: Buffer): Promise<Content> {
+  /** @returns undefined for a file that is too large after all */
+  async take(entry: TreeEntry, bytes: Buffer): Promise<Content | undefined> {
     if (bytes.length > this.#limits.fileSize) {
       this.tooLarge(entry, bytes.length);
-      return contentOf(Buffer.alloc(0));
+      return undefined;
     }
     const content = contentOf(bytes);
     for (const _path of this.pathsOf(entry)) this.#count(content.size);
