@@ -5,6 +5,7 @@ import { digestOf } from '../../catalogue/digest.ts';
 import { segmentIndexPath, segmentPath, segmentsFolder } from '../../catalogue/layout.ts';
 import { type BlobPlace, digestKey, encodeSegmentIndex } from '../../catalogue/segment-index.ts';
 import { loadSegmentIndex, SegmentReader } from '../../catalogue/segment-reader.ts';
+import { Slices } from '../../catalogue/slices.ts';
 import type { SegmentRef } from '../../catalogue/source-catalogue.ts';
 import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
 import { SourceFault } from '../reasons.ts';
@@ -46,6 +47,7 @@ export class BlobStore implements ContentReader {
   readonly #reader: SegmentReader;
   readonly #places = new Map<string, BlobPlace>();
   readonly #hash = createHash('sha256');
+  readonly #slices = new Slices();
   #file: TemporaryFile | undefined;
   #chunk: Buffer = Buffer.alloc(0);
   #filled = 0;
@@ -93,6 +95,7 @@ export class BlobStore implements ContentReader {
   async add(bytes: Uint8Array): Promise<string> {
     const digest = digestOf(bytes);
     if (!this.has(digest)) await this.#store(digest, bytes);
+    if (this.#slices.over) await this.#slices.turn();
     return digest;
   }
 
@@ -108,6 +111,7 @@ export class BlobStore implements ContentReader {
     for (const digest of live) {
       if (this.#places.has(digest)) fresh = true;
       else elsewhere.add(digest);
+      if (this.#slices.over) await this.#slices.turn();
     }
     const plan = await planSegments(this.#old, elsewhere, fresh);
     if (plan.missing !== undefined) {

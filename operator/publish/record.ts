@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { readFirstLine, readLines } from '../../catalogue/json-lines.ts';
 import { memoryPath, recordPath, segmentIndexPath, segmentPath } from '../../catalogue/layout.ts';
-import { Slices } from '../../catalogue/slices.ts';
 import { catalogueRefSchema, countsSchema, digestSchema, segmentRefSchema } from '../../catalogue/source-catalogue.ts';
 import type { Memory } from '../source/source.ts';
 import type { Key } from './key.ts';
+import { LineWriter } from './line-writer.ts';
 import { errnoOf, storageFault } from './storage-fault.ts';
 import type { Volume } from './volume.ts';
 
@@ -96,16 +96,22 @@ export async function readRecordHead(volume: Volume, key: Key): Promise<Omit<Sou
  */
 export async function writeRecord(volume: Volume, key: Key, record: SourceRecord): Promise<void> {
   const { contents, ...known } = record;
-  const slices = new Slices();
-  const lines = [JSON.stringify(recordSchema.parse({ format: recordFormat, ...known }))];
-  for (const content of contents) {
-    lines.push(JSON.stringify(content));
-    if (slices.over) await slices.turn();
-  }
+  const lines = new LineWriter();
+  await lines.add(recordSchema.parse({ format: recordFormat, ...known }));
+  for (const content of contents) await lines.add(content);
+  const { pieces, size } = lines.end();
   const path = recordPath(key.namespace, key.name);
-  const bytes = Buffer.from(`${lines.join('\n')}\n`);
-  const isSame = (await volume.stat(path))?.size === bytes.length && (await volume.read(path))?.equals(bytes);
-  if (!isSame) await volume.write(path, bytes);
+  const isSame = (await volume.stat(path))?.size === size && startsWith(await volume.read(path), pieces);
+  if (!isSame) await volume.write(path, pieces);
+}
+
+function startsWith(bytes: Buffer | undefined, pieces: readonly Buffer[]): boolean {
+  let at = 0;
+  return pieces.every((piece) => {
+    const same = bytes?.subarray(at, at + piece.length).equals(piece);
+    at += piece.length;
+    return same;
+  });
 }
 
 /** What a source's backend remembers between looks, as a file of its own. */

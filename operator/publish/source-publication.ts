@@ -1,7 +1,6 @@
 // Publishes the catalogue of one source at one revision: an immutable file of JSON lines, named by its digest.
 import { createHash } from 'node:crypto';
 import { cataloguePath } from '../../catalogue/layout.ts';
-import { Slices } from '../../catalogue/slices.ts';
 import {
   type ArtifactRow,
   type CatalogueRef,
@@ -16,6 +15,7 @@ import {
   sourceCatalogueFormat,
 } from '../../catalogue/source-catalogue.ts';
 import type { Key } from './key.ts';
+import { LineWriter } from './line-writer.ts';
 import type { Volume } from './volume.ts';
 
 /** What a harvest found, in the order in which it is served. */
@@ -65,29 +65,17 @@ export async function publishSource(
     size: harvest.size,
     segments: segments.map(({ digest, size, blobs }) => ({ digest, size, blobs })),
   };
-  const whole = createHash('sha256');
+  const lines = new LineWriter();
   const served = createHash('sha256');
-  const pieces: Buffer[] = [];
-  const slices = new Slices();
-  let size = 0;
-  const write = async (row: object): Promise<Buffer> => {
-    const line = Buffer.from(`${JSON.stringify(row)}\n`);
-    whole.update(line);
-    pieces.push(line);
-    size += line.length;
-    if (slices.over) await slices.turn();
-    return line;
-  };
+  await lines.add(header);
+  for (const row of harvest.artifacts) for (const line of artifactLines(row)) served.update(await lines.add(line));
+  for (const row of harvest.files) served.update(await lines.add({ row: 'file', ...fileFields(row) }));
+  for (const row of harvest.problems) await lines.add(problemFields(row));
 
-  await write(header);
-  for (const row of harvest.artifacts) for (const line of artifactLines(row)) served.update(await write(line));
-  for (const row of harvest.files) served.update(await write({ row: 'file', ...fileFields(row) }));
-  for (const row of harvest.problems) await write(problemFields(row));
-
-  const digest = `sha256:${whole.digest('hex')}`;
+  const { pieces, size, digest } = lines.end();
   const catalogue: CatalogueRef = { path: cataloguePath(key.namespace, key.name, digest), digest, size };
   const unchanged = current?.digest === digest && (await volume.stat(catalogue.path))?.size === size;
-  if (!unchanged) await volume.write(catalogue.path, joined(pieces));
+  if (!unchanged) await volume.write(catalogue.path, pieces);
   return { catalogue, artifactDigest: `sha256:${served.digest('hex')}` };
 }
 
@@ -139,18 +127,3 @@ const problemFields = ({ path, line, severity, reason, message }: ProblemRow): P
   reason,
   message,
 });
-
-/** The lines in pieces of a quarter megabyte or more: few writes for many short lines. */
-function* joined(lines: readonly Buffer[]): Generator<Buffer> {
-  let group: Buffer[] = [];
-  let bytes = 0;
-  for (const line of lines) {
-    group.push(line);
-    bytes += line.length;
-    if (bytes < 256 * 1024) continue;
-    yield Buffer.concat(group, bytes);
-    group = [];
-    bytes = 0;
-  }
-  if (bytes > 0) yield Buffer.concat(group, bytes);
-}

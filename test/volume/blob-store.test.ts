@@ -107,6 +107,8 @@ test('a segment with nothing live is left out, one that is mostly dead is copied
   assert.equal(total(less), 'aaaanew'.length);
   await assertReadable(volume, less, ['aaaa', 'new']);
   assert.deepEqual(await look(volume, less, []), []);
+  const empty = await look(volume, [], ['']);
+  assert.deepEqual(await look(volume, empty, ['a']), await look(volume, [], ['a']), 'an empty blob is dead too');
 });
 
 test('a source that changes a little for ever has a bounded number of segments', async () => {

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { cataloguePath, historyPath, indexPath, sourceFolder } from '../../catalogue/layout.ts';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
 import { collect, type Named } from '../../operator/publish/collect.ts';
+import { filesToDelete } from '../../operator/publish/collection-plan.ts';
 import { publishIndex } from '../../operator/publish/gateway-publication.ts';
 import { sourceMemory } from '../../operator/publish/record.ts';
 import { Volume } from '../../operator/publish/volume.ts';
@@ -125,6 +126,22 @@ test('a file that was just written and that nothing names yet is left alone', ()
     clocked.now += 2 * minute;
     assert.deepEqual(await clocked.collect(), [stray]);
   }));
+
+test('what a catalogue that was just written names is left alone, and so is a segment that was just written', () => {
+  const file = (path: string, age: number) => ({ path, size: 1, modified: start - age });
+  const sources = [
+    {
+      named: true,
+      catalogues: [{ ...file('new.jsonl', minute), segments: ['sha256:a'] }],
+      segments: [
+        { ...file('a.segment', 9 * hour), digest: 'sha256:a' },
+        { ...file('b.segment', 9 * hour), digest: 'sha256:b' },
+        { ...file('c.segment', minute), digest: 'sha256:c' },
+      ],
+    },
+  ];
+  assert.deepEqual(filesToDelete({ gateways: [], sources }, start), ['b.segment']);
+});
 
 test('a source that no custom resource names loses its record at once, its content when it was not served for an hour', () =>
   onVolume(async (clocked) => {

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
 import { Volume } from '../../operator/publish/volume.ts';
 import { publish, readAll, temporaryFolder } from './support.ts';
@@ -42,7 +43,10 @@ test('a writer killed at every step of a publication never shows a reader anythi
   let writing = true;
   let looks = 0;
   const looking = (async () => {
-    for (; writing; looks++) await look();
+    for (; writing; looks++) {
+      await look();
+      await pause(2);
+    }
   })();
   const failed = looking.then(
     () => undefined,

@@ -142,11 +142,16 @@ test('ten thousand skills are loaded without holding up the event loop', async (
   );
   const harvest = harvestOf(many);
   const { catalogue } = await publishSource(volume, source, { harvest, revision: 'v1', segments: [] });
+  // The thread's own processor time between two turns: what other programs do on the machine does not count.
+  const spent = () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  };
   let longest = 0;
   let turns = 0;
-  let last = performance.now();
+  let last = spent();
   const timer = setInterval(() => {
-    const now = performance.now();
+    const now = spent();
     longest = Math.max(longest, now - last);
     last = now;
     turns++;
@@ -154,7 +159,7 @@ test('ten thousand skills are loaded without holding up the event loop', async (
   const loaded = await readSourceCatalogue(folder.path, catalogue);
   clearInterval(timer);
   assert.equal(loaded.artifacts.length, 10_000);
-  // A slice lasts 4 ms; the rest is room for a collection of garbage on a busy machine. At one go it takes over 100 ms.
+  // A slice lasts 4 ms; the rest is room for a collection of garbage. At one go it takes over 100 ms.
   assert.ok(longest < 50, `the event loop stood still for ${longest.toFixed(1)} ms`);
   assert.ok(turns > 10, `the event loop turned ${turns} times`);
 });
