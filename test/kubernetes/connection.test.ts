@@ -103,6 +103,14 @@ test('200 calls, one after another and 50 at once, share a few connections', asy
   assert.ok(server.sessionCount <= 8, `${server.sessionCount} connections`);
 });
 
+test('over HTTP/1.1 there are never more connections than allowed', async (t) => {
+  const server = await fake(t);
+  server.other = json(200, {});
+  const core = new CoreV1Api(connect(t, { load: () => server.kubeConfig(), connections: 3 }).configuration);
+  await Promise.all(Array.from({ length: 30 }, () => core.readNamespacedSecret({ namespace: 'flow', name: 's' })));
+  assert.equal(server.connections, 3);
+});
+
 test('a certificate authority that is exchanged is taken up without a restart', async (t) => {
   const path = await folder(t);
   const [first, second] = [await certificate(path, 'first'), await certificate(path, 'second')];

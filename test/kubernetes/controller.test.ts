@@ -82,6 +82,19 @@ test('a reconcile that fails is tried again with growing pauses, others go on', 
   assert.equal(log.filter((line) => line.includes('the disk is full')).length, 2);
 });
 
+test('after a success the next failure counts as the first', async (t) => {
+  const outcomes = ['bad', 'bad', 'good', 'bad'];
+  const { controller, clock } = running(t, async () => {
+    if (outcomes.shift() === 'bad') throw new Error('bad');
+    return { requeueAfterSeconds: 60 };
+  });
+  controller.enqueue('flow/a');
+  for (const pause of [1_000, 2_000, 60_000, 1_000]) {
+    assert.equal(await clock.pause(), pause);
+    clock.advance(pause);
+  }
+});
+
 test("a server's wish to wait is kept to", async (t) => {
   const { controller, clock } = running(t, () =>
     Promise.reject(Object.assign(new Error('busy'), { retryAfterSeconds: 30 })),
