@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readFirstLine, readLines } from '../../catalogue/json-lines.ts';
 import { memoryPath, recordPath, segmentIndexPath, segmentPath } from '../../catalogue/layout.ts';
 import { catalogueRefSchema, countsSchema, digestSchema, segmentRefSchema } from '../../catalogue/source-catalogue.ts';
+import type { KnownContent, KnownContents } from '../harvest/content.ts';
 import type { Memory } from '../source/source.ts';
 import type { Key } from './key.ts';
 import { LineWriter } from './line-writer.ts';
@@ -16,11 +17,10 @@ const recordFormat = 1;
 const longestLine = 4 * 1024 * 1024;
 
 /** What is known of the bytes that upstream names by an id. */
-const knownContentSchema = z.union([
+const knownContentSchema: z.ZodType<KnownContent> = z.union([
   z.object({ digest: digestSchema, size: z.int().min(0), text: z.boolean(), lfsPointer: z.boolean() }),
   z.object({ tooLarge: z.int().min(0) }),
 ]);
-export type KnownContent = z.infer<typeof knownContentSchema>;
 
 const recordSchema = z.object({
   format: z.literal(recordFormat),
@@ -44,8 +44,7 @@ const recordSchema = z.object({
 });
 
 export interface SourceRecord extends Omit<z.infer<typeof recordSchema>, 'format'> {
-  /** By upstream's id. */
-  contents: ReadonlyMap<string, KnownContent>;
+  contents: KnownContents;
 }
 
 const contentLineSchema = z.tuple([z.string(), knownContentSchema]);

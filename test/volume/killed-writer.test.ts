@@ -6,17 +6,19 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
-import { Volume } from '../../operator/publish/volume.ts';
-import { publish, readAll, temporaryFolder } from './support.ts';
-import { versionOf, versionServed } from './versions.ts';
+import { readAll, temporaryFolder } from './support.ts';
+import { versionServed } from './versions.ts';
 
 const program = join(import.meta.dirname, 'dying-writer.ts');
+
+/** A step that no publication has. */
+const never = 0;
 
 /** @returns true when the writer came to its end, false when it was killed */
 async function write(root: string, version: number, dieAt: number): Promise<boolean> {
   const child = spawn(process.execPath, [program, root, String(version), String(dieAt)], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'compiled') },
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, '../compiled') },
   });
   let said = '';
   child.stderr.on('data', (bytes) => {
@@ -29,8 +31,8 @@ async function write(root: string, version: number, dieAt: number): Promise<bool
 
 test('a writer killed at every step of a publication never shows a reader anything but a whole catalogue', async () => {
   await using folder = await temporaryFolder();
-  const root = folder.path;
-  await publish(await Volume.open(root), versionOf(0), 'v0');
+  const root = join(folder.path, 'volume');
+  assert.equal(await write(root, 0, never), true);
 
   const reader = new SegmentReader(root);
   let newest = 0;
