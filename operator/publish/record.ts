@@ -50,8 +50,8 @@ export interface SourceRecord extends Omit<z.infer<typeof recordSchema>, 'format
 const contentLineSchema = z.tuple([z.string(), knownContentSchema]);
 
 /**
- * The record of a source, a file of JSON lines: the record, then one line a known content. One that is missing, damaged, of another format, or names a catalogue or segment that is
- * not there, is none.
+ * The record of a source, a file of JSON lines: the record, then one line a known content. One that is missing,
+ * damaged, of another format, or that names a catalogue or segment which is not there, is none.
  * @throws SourceFault StorageFailed when the volume cannot be read
  */
 export async function readRecord(volume: Volume, key: Key): Promise<SourceRecord | undefined> {
