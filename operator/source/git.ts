@@ -1,4 +1,5 @@
 // Git repositories as a source: a look through the partial-clone reader, its trees remembered between looks.
+import { isUtf8 } from 'node:buffer';
 import { problem } from '../../catalogue/problem.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { gitAddress } from '../../upstream/git/address.ts';
@@ -69,8 +70,8 @@ async function openTree(repository: GitRepository, tip: Tip, context: LookContex
   const problems = walked.remarks.map(({ reason, path, message }) => problem(reason, path, message));
   const entries: TreeEntry[] = [];
   for (const { path, oid, link } of walked.entries) {
-    const target = link ? links.get(oid)?.toString('utf8') : undefined;
-    if (link && (target === undefined || target.includes('\0') || target === '')) {
+    const target = link ? linkTarget(links.get(oid)) : undefined;
+    if (link && target === undefined) {
       problems.push(problem('LinkBroken', path, 'the target of this link is no path; mend or remove the link'));
       continue;
     }
@@ -86,6 +87,11 @@ async function openTree(repository: GitRepository, tip: Tip, context: LookContex
     },
     close: async () => {},
   };
+}
+
+function linkTarget(bytes: Buffer | undefined): string | undefined {
+  const isPath = bytes !== undefined && bytes.length > 0 && isUtf8(bytes) && !bytes.includes(0);
+  return isPath ? bytes.toString('utf8') : undefined;
 }
 
 /** The targets of the tree's links, those known from the last look without asking. */

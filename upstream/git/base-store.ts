@@ -2,7 +2,9 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { GitObject, ObjectType } from './objects.ts';
 
-const inMemory = 16 * 2 ** 20;
+/** Bytes of one write, unless one object has more. */
+const blockSize = 256 * 1024;
+const inMemory = 8 * 2 ** 20;
 
 interface Spilled {
   type: ObjectType;
@@ -60,21 +62,30 @@ export class BaseStore {
   /** Writes out the objects used longest ago, until half of the memory is free. */
   async #spill(): Promise<void> {
     this.#handle ??= await open(this.#file, 'wx+', 0o600);
-    const buffers: Buffer[] = [];
-    let bytes = 0;
+    const block: Buffer[] = [];
+    let blockBytes = 0;
     for (const [offset, { type, data }] of this.#held) {
       if (this.#heldBytes <= inMemory / 2) break;
       this.#held.delete(offset);
       this.#heldBytes -= data.length;
       if (this.#spilled.has(offset)) continue;
-      this.#spilled.set(offset, { type, at: this.#end + bytes, length: data.length });
-      buffers.push(data);
-      bytes += data.length;
+      this.#spilled.set(offset, { type, at: this.#end + blockBytes, length: data.length });
+      block.push(data);
+      blockBytes += data.length;
+      if (blockBytes > blockSize) {
+        await this.#write(block.splice(0), blockBytes);
+        blockBytes = 0;
+      }
     }
-    if (bytes === 0) return;
-    const block = Buffer.concat(buffers, bytes);
+    await this.#write(block, blockBytes);
+  }
+
+  /** Appends buffers to the file, small ones in one write. */
+  async #write(buffers: readonly Buffer[], bytes: number): Promise<void> {
+    const block = buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers, bytes);
     for (let written = 0; written < bytes; ) {
-      written += (await this.#handle.write(block, written, bytes - written, this.#end + written)).bytesWritten;
+      const { bytesWritten } = await this.#handle!.write(block, written, bytes - written, this.#end + written);
+      written += bytesWritten;
     }
     this.#end += bytes;
   }

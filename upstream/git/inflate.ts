@@ -8,7 +8,6 @@ export class InflateDamaged extends Error {}
 /** Up to this size inflating takes well under two milliseconds. */
 const atOnce = 256 * 1024;
 const pieceIn = 64 * 1024;
-const pieceOut = 256 * 1024;
 
 /** Told the packed bytes that were used up, in order. */
 export type Consumed = (bytes: Buffer) => void;
@@ -23,12 +22,21 @@ export async function inflateWhole(stream: ByteStream, size: number, consumed: C
     const result = await inflateSmall(stream, size, consumed);
     if (result !== undefined) return result;
   }
-  const whole = Buffer.allocUnsafe(size);
-  let written = 0;
-  await inflateThrough(stream, size, consumed, (piece) => {
-    written += piece.copy(whole, written);
-  });
-  return whole;
+  const pieces: Buffer[] = [];
+  await inflateThrough(stream, size, consumed, (piece) => void pieces.push(piece), Math.max(size + 1, 64));
+  return joined(pieces, size);
+}
+
+/** The pieces as one: without a copy where they lie in one row already, since room was made for the whole. */
+function joined(pieces: readonly Buffer[], size: number): Buffer {
+  const [first] = pieces;
+  if (first === undefined) return Buffer.alloc(0);
+  let next = first.byteOffset;
+  for (const piece of pieces) {
+    if (piece.buffer !== first.buffer || piece.byteOffset !== next) return Buffer.concat(pieces, size);
+    next += piece.length;
+  }
+  return Buffer.from(first.buffer, first.byteOffset, size);
 }
 
 /** @returns undefined for a stream longer than packers make them, which has to be taken piece by piece */
@@ -52,6 +60,7 @@ async function inflateSmall(stream: ByteStream, size: number, consumed: Consumed
 
 /**
  * The result in pieces, which are not kept.
+ * @param pieceOut bytes that room is made for at a time
  * @throws InflateDamaged; whatever `output` throws
  */
 export async function inflateThrough(
@@ -59,31 +68,34 @@ export async function inflateThrough(
   size: number,
   consumed: Consumed,
   output: (piece: Buffer) => void,
+  pieceOut = 256 * 1024,
 ): Promise<void> {
   const inflate = createInflate({ chunkSize: pieceOut });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
+  const fail = (error: unknown): void => {
+    failed.reject(error);
+    inflate.destroy();
+  };
   let produced = 0;
-  inflate.on('error', (error: NodeJS.ErrnoException) => {
-    failed.reject(String(error.code).startsWith('Z_') ? new InflateDamaged() : error);
-  });
+  inflate.on('error', () => fail(new InflateDamaged()));
   inflate.on('data', (piece: Buffer) => {
     produced += piece.length;
-    if (produced > size) return inflate.destroy(new InflateDamaged());
     try {
+      if (produced > size) throw new InflateDamaged();
       output(piece);
     } catch (error) {
-      inflate.destroy(error as Error);
+      fail(error);
     }
   });
   try {
     for (let offered = 0; ; ) {
-      if (stream.held.length === 0) await stream.fill(1);
+      if (stream.held.length < pieceIn) await stream.fill(pieceIn);
       const piece = stream.held.subarray(0, pieceIn);
       if (piece.length === 0) throw new InflateDamaged();
       const written = Promise.withResolvers<void>();
       inflate.write(piece, () => written.resolve());
-      await Promise.race([written.promise, failed.promise]);
+      await Promise.race([failed.promise, written.promise]);
       const used = inflate.bytesWritten - offered;
       consumed(stream.take(used));
       offered += used;

@@ -5,7 +5,7 @@ import { UpstreamFault } from '../fault.ts';
 import { type AddressCheck, type AddressPolicy, addressCheck } from './addresses.ts';
 import { readBody } from './body.ts';
 import { trusting } from './certificates.ts';
-import { guardedDispatcher, type ProxySettings } from './dispatcher.ts';
+import { type GuardedDispatcher, guardedDispatcher, type ProxySettings } from './dispatcher.ts';
 import { closedBeforeAnswer, refusal, requestFault, statusFault } from './faults.ts';
 
 export interface GuardOptions extends AddressPolicy {
@@ -50,7 +50,7 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 export class GuardedClient {
   readonly #options: GuardOptions;
   readonly #check: AddressCheck;
-  readonly #dispatcher: Dispatcher;
+  readonly #connections: GuardedDispatcher;
 
   /**
    * @param options the installation's; made once, the environment is read by the caller
@@ -61,7 +61,7 @@ export class GuardedClient {
     this.#options = options;
     this.#check = addressCheck(options);
     const installation = options.extraCa === undefined ? [] : [options.extraCa];
-    this.#dispatcher = guardedDispatcher({
+    this.#connections = guardedDispatcher({
       check: this.#check,
       proxy: options.proxy,
       trust: trusting(ca === undefined ? installation : [...installation, ca]),
@@ -124,7 +124,7 @@ export class GuardedClient {
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher.destroy();
+    await this.#connections.destroy();
   }
 
   async #send(
@@ -137,7 +137,7 @@ export class GuardedClient {
   ): Promise<Dispatcher.ResponseData> {
     const send = () =>
       abortable(
-        this.#dispatcher.request({
+        this.#connections.dispatcher.request({
           origin: url.origin,
           path: url.pathname + url.search,
           method,

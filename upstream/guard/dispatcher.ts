@@ -1,6 +1,6 @@
 // Connections to other people's servers: every address a name resolves to is checked where the connection is made.
 import { lookup as resolveName } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { AddressCheck } from './addresses.ts';
@@ -23,19 +23,28 @@ export interface Connections {
   idleTimeout: number;
 }
 
-/**
- * A dispatcher for all of this look's or operator's requests. A proxy of the installation is connected to unchecked, and
- * resolves names itself.
- */
-export function guardedDispatcher(connections: Connections): Dispatcher {
+export interface GuardedDispatcher {
+  dispatcher: Dispatcher;
+  /** Ends every connection, also those still being made, which undici would wait for. */
+  destroy(): Promise<void>;
+}
+
+/** Connections of one client. A proxy of the installation is connected to unchecked, and resolves names itself. */
+export function guardedDispatcher(connections: Connections): GuardedDispatcher {
   const { check, proxy, trust, proxyTrust, connectTimeout, idleTimeout } = connections;
   const tls = (context: SecureContext | undefined) => (context === undefined ? {} : { secureContext: context });
+  const connecting = new Set<Socket>();
   const connect: buildConnector.connector = (options, callback) => {
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
     const lookup = checkedLookup(check, port);
-    buildConnector({ allowH2: false, timeout: connectTimeout, lookup, ...tls(trust) })(options, callback);
+    const connector = buildConnector({ allowH2: false, timeout: connectTimeout, lookup, ...tls(trust) });
+    const socket = connector(options, (...result) => {
+      connecting.delete(socket);
+      callback(...result);
+    }) as unknown as Socket;
+    connecting.add(socket);
   };
-  return new EnvHttpProxyAgent({
+  const dispatcher = new EnvHttpProxyAgent({
     httpProxy: proxy?.httpProxy ?? '',
     httpsProxy: proxy?.httpsProxy ?? '',
     noProxy: proxy?.noProxy ?? '',
@@ -47,6 +56,11 @@ export function guardedDispatcher(connections: Connections): Dispatcher {
     requestTls: tls(trust),
     proxyTls: tls(proxyTrust),
   });
+  const destroy = async (): Promise<void> => {
+    for (const socket of connecting) socket.destroy();
+    await dispatcher.destroy();
+  };
+  return { dispatcher, destroy };
 }
 
 /** A name led to a closed address; the words go on from the name of the server. */
