@@ -172,7 +172,7 @@ class Leftovers {
 
   /**
    * @param skillFolders what is hidden in one of them is counted as that skill's hidden files
-   * @param real the real paths of the main files that were found: a link to one of them is no loss
+   * @param real the real paths of the main files that were found, by their own path or through a link: those are no loss
    */
   problems(skillFolders: ReadonlySet<Folder>, real: ReadonlySet<string>): Problem[] {
     const { subdirectory, skillsListed, skills } = this.#sieve;
@@ -180,7 +180,7 @@ class Leftovers {
     const notReached = new Map<string, number>();
     const hidden = new Map<string, number>();
     for (const { skill, hider } of this.#left) {
-      if (skill.main.realPath !== undefined && real.has(skill.main.realPath)) continue;
+      if (real.has(skill.main.realPath ?? skill.main.path)) continue;
       if (hider === undefined) {
         const top = skill.relative === '' ? nameOf(skill.main.path) : skill.relative.split('/')[0]!;
         notReached.set(top, (notReached.get(top) ?? 0) + 1);

@@ -21,7 +21,7 @@ export type YamlFault = { line: number; why: string };
 export type YamlResult = { ok: true; fields: YamlFields } | ({ ok: false } & YamlFault);
 
 /** More than any frontmatter needs, and few enough that none takes long. */
-const caps = { lines: 2048, indicators: 2048, complexKeys: 16, anchors: 64, nodes: 10_000, depth: 64 };
+const caps = { lines: 1024, indicators: 768, nestedSigns: 16, anchors: 64, nodes: 10_000, depth: 64 };
 
 /** Reads a mapping. Aliases count as what they stand for, so that none multiplies. */
 export function readYaml(yaml: string): YamlResult {
@@ -137,7 +137,8 @@ function isTooComplex(yaml: string): boolean {
   return (
     count(/\n/g) > caps.lines ||
     count(/[[\]{},!&*\\]|:(?=\s|$)/g) > caps.indicators ||
-    count(/(?<![^\s,[{])\?(?=\s|$)/g) > caps.complexKeys ||
+    count(/(?<![^\s,[{])\?(?=\s|$)/g) > caps.nestedSigns ||
+    count(/- +(?=-\s)/g) > caps.nestedSigns ||
     count(/(?<![^\s,[{])&(?=\S)/g) > caps.anchors
   );
 }

@@ -265,6 +265,8 @@ test('no frontmatter takes long, whatever is in it', () => {
     '? '.repeat(big / 2),
     Array.from({ length: 340 }, (_, at) => `${' '.repeat(at)}?`).join('\n'),
     '[,'.repeat(big / 2),
+    '[,'.repeat(350),
+    `a: "${'\\x'.repeat(700)}"`,
     `a: ${'['.repeat(big)}`,
     `a: ${'{a: '.repeat(big / 4)}`,
     '- '.repeat(big / 2),

@@ -6,7 +6,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, utimes, wri
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, type TestContext, test } from 'node:test';
 import { digestOf } from '../../catalogue/digest.ts';
 import { type FolderRoots, openFolderSource } from '../../operator/source/folder.ts';
 import { resolveLinks } from '../../operator/source/links.ts';
@@ -63,10 +63,7 @@ async function write(path: string, content: string | Buffer = path): Promise<voi
 }
 
 /** Makes files look as if they had been written long ago. ctime cannot be set, so the clock is moved instead. */
-const grownOld = <Result>(
-  t: { mock: { timers: { enable(options: object): void; reset(): void } } },
-  work: () => Promise<Result>,
-) => {
+const grownOld = <Result>(t: TestContext, work: () => Promise<Result>) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
   return work().finally(() => t.mock.timers.reset());
 };
