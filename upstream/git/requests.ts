@@ -2,11 +2,7 @@
 import { delimiter, flush, packetLine } from './pkt-line.ts';
 
 const command = (name: string, lines: readonly string[]): Buffer =>
-  Buffer.from(
-    [packetLine(`command=${name}`), packetLine('object-format=sha1'), delimiter, ...lines.map(packetLine), flush].join(
-      '',
-    ),
-  );
+  Buffer.from([packetLine(`command=${name}`), delimiter, ...lines.map(packetLine), flush].join(''));
 
 /** @param names full reference names; the server answers with every name that begins like one of them */
 export const listReferences = (names: readonly string[]): Buffer =>

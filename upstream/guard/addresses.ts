@@ -12,6 +12,10 @@ export interface AddressPolicy {
 
 /** Says why a host or an address is closed, in words that end a sentence "… is"; undefined when it is open. */
 export interface AddressCheck {
+  /** Host names of the API server that a request to this port has to look up first, for `apiServerIs`. */
+  apiServerNames(port: number): readonly string[];
+  /** What those names resolve to at present, so that no other name leads there. */
+  apiServerIs(addresses: readonly string[]): void;
   /** @param address an IP address in any notation */
   address(address: string, port: number): string | undefined;
   /** @param host the host of a URL: a name, which is only compared with the API server's, or a literal address */
@@ -46,17 +50,16 @@ const alwaysClosed: Record<string, string> = {
  */
 export function addressCheck(policy: AddressPolicy): AddressCheck {
   const denied = policy.deniedCidrs.map(parseCidr);
-  const apiAddresses = new Set<string>();
-  const apiNames = new Set<string>();
-  for (const host of policy.apiServer?.addresses ?? []) {
-    const parsed = parseAddress(host);
-    if (parsed === undefined) apiNames.add(plainName(host));
-    else for (const form of embedded(parsed)) apiAddresses.add(form.toNormalizedString());
-  }
+  const apiHosts = policy.apiServer?.addresses ?? [];
+  const apiNames = apiHosts.filter((host) => parseAddress(host) === undefined).map(plainName);
+  const apiAddresses = comparable(apiHosts);
+  let resolvedApiAddresses = new Set<string>();
 
   const closed = (address: Address, port: number): string | undefined => {
     const text = address.toNormalizedString();
-    if (port === policy.apiServer?.port && apiAddresses.has(text)) return 'the API server';
+    if (port === policy.apiServer?.port && (apiAddresses.has(text) || resolvedApiAddresses.has(text))) {
+      return 'the API server';
+    }
     if (metadata.has(text)) return "a cloud's metadata address";
     const range = address.range();
     if (range === 'loopback' && policy.allowLoopback) return undefined;
@@ -69,6 +72,10 @@ export function addressCheck(policy: AddressPolicy): AddressCheck {
   };
 
   const check: AddressCheck = {
+    apiServerNames: (port) => (port === policy.apiServer?.port ? apiNames : []),
+    apiServerIs(addresses) {
+      resolvedApiAddresses = comparable(addresses);
+    },
     address(text, port) {
       const parsed = parseAddress(text);
       if (parsed === undefined) return 'an address that cannot be read';
@@ -80,10 +87,16 @@ export function addressCheck(policy: AddressPolicy): AddressCheck {
     },
     host(host, port) {
       if (parseAddress(host) !== undefined) return check.address(host, port);
-      return port === policy.apiServer?.port && apiNames.has(plainName(host)) ? 'the API server' : undefined;
+      return port === policy.apiServer?.port && apiNames.includes(plainName(host)) ? 'the API server' : undefined;
     },
   };
   return check;
+}
+
+/** The addresses among these hosts, in a form to compare. */
+function comparable(hosts: readonly string[]): Set<string> {
+  const parsed = hosts.map(parseAddress).filter((address) => address !== undefined);
+  return new Set(parsed.flatMap(embedded).map((form) => form.toNormalizedString()));
 }
 
 const plainName = (host: string): string => host.toLowerCase().replace(/\.$/, '');

@@ -1,4 +1,5 @@
 // The one HTTP client for other people's servers: addresses, redirects, credentials, time and bytes are guarded here.
+import { lookup } from 'node:dns/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { UpstreamFault } from '../fault.ts';
@@ -85,6 +86,7 @@ export class GuardedClient {
     let { url, method, body, credential } = request;
     for (let hop = 0; ; hop++) {
       const name = url.host === request.url.host ? asked : redirected(asked);
+      await this.#lookUpApiServer(portOf(url));
       const closed = this.#check.host(url.hostname, portOf(url));
       if (closed !== undefined) throw refusal(name, `is ${closed}`);
       if (credential !== undefined && credential.origin !== url.origin) credential = undefined;
@@ -125,6 +127,13 @@ export class GuardedClient {
 
   async close(): Promise<void> {
     await this.#connections.destroy();
+  }
+
+  async #lookUpApiServer(port: number): Promise<void> {
+    const names = this.#check.apiServerNames(port);
+    if (names.length === 0) return;
+    const found = await Promise.all(names.map((name) => lookup(name, { all: true }).catch(() => [])));
+    this.#check.apiServerIs(found.flat().map(({ address }) => address));
   }
 
   async #send(

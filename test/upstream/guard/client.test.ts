@@ -268,6 +268,12 @@ describe('connections', () => {
     await assert.rejects(get(`${named}/`, { guard }), fault('AddressNotAllowed', /localhost.* resolves to a loopback/));
   });
 
+  test('the API server is refused by its address, when it is itself known by a name', async (t) => {
+    const origin = await serve(t, (_, response) => response.end('canary'));
+    const apiServer = { addresses: ['localhost'], port: Number(new URL(origin).port) };
+    await assert.rejects(get(`${origin}/`, { guard: { apiServer } }), fault('AddressNotAllowed', /is the API server/));
+  });
+
   test('a connection that was closed between two requests is made again', async (t) => {
     let requests = 0;
     const origin = await serve(t, (request, response) => {
