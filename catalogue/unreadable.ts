@@ -19,7 +19,10 @@ export class CatalogueUnreadable extends Error {
 export function unreadable(path: string, error: unknown): CatalogueUnreadable {
   if (error instanceof CatalogueUnreadable) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  const why = code === 'ENOENT' ? 'is not there: the operator has not published it yet' : `cannot be read (${code})`;
+  const why =
+    code === 'ENOENT'
+      ? 'is not there: the operator has not published it yet, or its custom resource is gone'
+      : `cannot be read (${code})`;
   return new CatalogueUnreadable('Missing', path, why, { cause: error });
 }
 

@@ -19,6 +19,11 @@ const program = new Command('lyceum')
   .addCommand(runCommand())
   .addCommand(checkCommand());
 
+// Who reads no more wants no more: `lyceum run … | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
 process.on('unhandledRejection', (reason) => {
   console.error('lyceum: an unexpected failure:', reason);
   process.exit(1);

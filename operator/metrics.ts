@@ -26,6 +26,8 @@ export interface OperatorMetrics {
   /** The metrics of one controller; each name is asked for once. */
   controller(name: string): ControllerMetrics;
   sources: SourceMetrics;
+  /** @param bytes of catalogues and segments on the volume */
+  volumeBytes(bytes: number): void;
 }
 
 /** Registers every family of the operator. @param registry where they are scraped; not the global one */
@@ -36,11 +38,17 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     labelNames: ['code', 'method', 'host'],
     registers: [registry],
   });
+  const volume = new Gauge({
+    name: 'lyceum_volume_bytes',
+    help: 'Bytes of catalogues and segments on the volume, as the last collection found them.',
+    registers: [registry],
+  });
   return {
     requested: (method, code, host) => requests.inc({ code, method, host }),
     watches: watchMetrics(registry),
     controller: controllerMetrics(registry),
     sources: sourceMetrics(registry),
+    volumeBytes: (bytes) => volume.set(bytes),
   };
 }
 

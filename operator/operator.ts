@@ -99,7 +99,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     void sources.trigger(source).then(() => sourceController.enqueue(source));
   };
 
-  const collector = new Collector({ cluster, volume, clock, log });
+  const collector = new Collector({ cluster, volume, clock, measured: metrics.volumeBytes, log });
   cluster.sources.onChange((key) => {
     sourceController.enqueue(key);
     enqueueGatewaysOf(key);

@@ -37,6 +37,9 @@ export function checkCommand(): Command {
     );
   return addSourceOptions(command).action(async (target: string, flags: CheckFlags) => {
     const { check } = await import('./check.ts');
-    process.exitCode = await check(target, flags);
+    process.exitCode = await check(target, flags).catch((error: unknown) => {
+      console.error(`lyceum: ${error instanceof Error ? error.message : 'an unexpected failure'}`);
+      return 2;
+    });
   });
 }

@@ -27,7 +27,7 @@ export function operatorCommand(): Command {
     .addOption(
       option(
         '--kubeconfig <file>',
-        "kubeconfig; default: the pod's ServiceAccount, else $KUBECONFIG or ~/.kube/config",
+        "kubeconfig; default: $KUBECONFIG, else the pod's ServiceAccount, else ~/.kube/config",
       ),
     )
     .addOption(option('--file-root <folder>', 'the folder that is / for file:/// sources; default: none are allowed'))

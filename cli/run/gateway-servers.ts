@@ -1,6 +1,7 @@
 // One server in this process for each SkillGateway of the manifests, each on a port of its own.
 import type { Logger } from 'pino';
 import type { KubernetesObject, ObjectKey, Store } from '../../operator/kubernetes/cluster.ts';
+import { conditionOf } from '../../operator/reconcile/conditions.ts';
 import { type RunningServer, startServer } from '../../server/server.ts';
 
 export interface GatewayServersOptions {
@@ -37,15 +38,17 @@ export class GatewayServers {
     await Promise.all(servers.map((server) => server?.close()));
   }
 
+  /** A server starts once there is a catalogue for it, and ends with its gateway. */
   #follow(key: ObjectKey): void {
-    const there = this.#options.gateways.get(key) !== undefined;
+    const gateway = this.#options.gateways.get(key);
     const running = this.#servers.get(key);
-    if (there && running === undefined) {
-      this.#servers.set(key, this.#start(key));
-    } else if (!there && running !== undefined) {
+    if (gateway !== undefined) this.#portOf(key);
+    if (gateway === undefined && running !== undefined) {
       this.#servers.delete(key);
       this.#urls.delete(key);
       void running.then((server) => server?.close());
+    } else if (running === undefined && conditionOf(gateway?.status, 'Ready')?.status === 'True') {
+      this.#servers.set(key, this.#start(key));
     }
   }
 
@@ -60,8 +63,7 @@ export class GatewayServers {
       started(key, url);
       return server;
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      failed(key, code === 'EADDRINUSE' ? `port ${port} is in use: choose another with --port` : String(error));
+      failed(key, reasonOf(error, host, port));
       return undefined;
     }
   }
@@ -73,5 +75,18 @@ export class GatewayServers {
     const port = firstPort === 0 ? 0 : firstPort + this.#ports.size;
     this.#ports.set(key, port);
     return port;
+  }
+}
+
+function reasonOf(error: unknown, host: string, port: number): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `port ${port} is in use: choose another with --port`;
+    case 'EACCES':
+      return `port ${port} may not be used: choose one above 1023 with --port`;
+    case 'EADDRNOTAVAIL':
+      return `${host} is no address of this machine: choose another with --host`;
+    default:
+      return error instanceof Error ? error.message : 'the server did not start';
   }
 }

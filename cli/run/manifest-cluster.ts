@@ -60,6 +60,10 @@ export class ManifestCluster implements Cluster {
     this.#folder = new ManifestFolder(options.folder, options.only);
   }
 
+  covers(): boolean {
+    return true;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.load();

@@ -36,6 +36,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
       say(`${type === 'Warning' ? '!' : '*'} ${kind} ${metadata.name}: ${reason}: ${note}`),
   });
   let operator: RunningOperator | undefined;
+  const { promise: unable, reject: giveUp } = Promise.withResolvers<never>();
   const servers = new GatewayServers({
     gateways: cluster.gateways,
     volume,
@@ -47,7 +48,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
       operator?.reconcileGateway(key);
       say(['', ...clientSnippets(key.split('/')[1]!, url), ''].join('\n'));
     },
-    failed: (key, message) => say(`! SkillGateway ${key.split('/')[1]}: ${message}`),
+    failed: (key, message) => giveUp(new Error(`SkillGateway ${key.split('/')[1]}: ${message}`)),
   });
   printTables(cluster, say);
 
@@ -62,9 +63,12 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     urlOf: (gateway) => servers.urlOf(gateway),
     log,
   });
-  await stopped(stop);
-  await operator.close();
-  await servers.close();
+  try {
+    await Promise.race([stopped(stop), unable]);
+  } finally {
+    await operator.close();
+    await servers.close();
+  }
 }
 
 async function folderAt(folder: string): Promise<string> {

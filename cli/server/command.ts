@@ -19,7 +19,7 @@ export function serverCommand(): Command {
     .addOption(option('--namespace <name>', 'namespace of the SkillGateway').default('default'))
     .addOption(option('--gateway <name>', 'name of the SkillGateway').makeOptionMandatory())
     .addOption(option('--host <address>', 'address to listen on').default('0.0.0.0'))
-    .addOption(option('--port <port>', 'port of MCP, health and pages').argParser(port).default(8000))
+    .addOption(option('--port <port>', 'port of MCP and health').argParser(port).default(8000))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9091))
     .addOption(logLevel())
     .action(async (flags: ServerFlags) => {

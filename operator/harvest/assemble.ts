@@ -1,8 +1,10 @@
 // From what was selected and read to the rows of a catalogue: names, addresses, rivals, rejections, counts. Pure.
 import { byCodePoint, isSkillName, slug } from '../../catalogue/names.ts';
 import { compareProblems, type Problem, type ProblemReason, problem } from '../../catalogue/problem.ts';
+import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactRow, Counts, FileRow, PackFileRow, ProblemRow } from '../../catalogue/source-catalogue.ts';
 import { joinPath, nameOf } from '../source/path.ts';
+import { sorted } from '../source/sorted.ts';
 import type { KnownContent } from './content.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { type Contents, realPathOf } from './read-contents.ts';
@@ -12,7 +14,7 @@ import type { SelectedFile, SelectedSkill, Selection } from './selection.ts';
 import type { ParsedSkill } from './skill.ts';
 
 export interface Assembled {
-  /** By address, then version. */
+  /** By address. */
   artifacts: ArtifactRow[];
   /** By path. */
   files: PackFileRow[];
@@ -34,12 +36,13 @@ const longestName = 64;
 const advertisedFiles = 512;
 const advertisedSize = 16 * 1024 * 1024;
 
-export function assemble(
+export async function assemble(
   selection: Selection,
   contents: Contents,
   { library, source }: Pick<HarvestRules, 'library' | 'source'>,
   found: readonly Problem[],
-): Assembled {
+): Promise<Assembled> {
+  const slices = new Slices();
   const problems: Problem[] = [...found, ...selection.problems];
   const contentAt = (file: SelectedFile): KnownContent | undefined => contents.byRealPath.get(realPathOf(file.entry));
   const told = new Set<string>();
@@ -56,6 +59,7 @@ export function assemble(
     const claim = claimOf(skill, contents, library, tell);
     if (claim === undefined) rejected++;
     else claims.push({ ...claim, files: rowsOf(skill.files, contentAt, tell), lost: lostOf(skill.files, contentAt) });
+    if (slices.over) await slices.turn();
   }
   const settled = settleRivals(claims, source);
   for (const { claim, like } of settled.duplicates) {
@@ -72,8 +76,12 @@ export function assemble(
       `The address ${library}/${claim.name} is taken by ${holder.of.skill.main.path}, so this skill is at ${library}/${address}: give it a name of its own.`,
     );
   }
-  const artifacts = settled.served.map(({ claim, address }) => artifactRow(claim, address, tell));
-  artifacts.sort((a, b) => byCodePoint(a.address, b.address) || byCodePoint(a.version, b.version));
+  const served: ArtifactRow[] = [];
+  for (const { claim, address } of settled.served) {
+    served.push(artifactRow(claim, address, tell));
+    if (slices.over) await slices.turn();
+  }
+  const artifacts = await sorted(served, (a, b) => byCodePoint(a.address, b.address), slices);
 
   const addresses = new Set(artifacts.map(({ address }) => address));
   const files: PackFileRow[] = [];
@@ -85,6 +93,7 @@ export function assemble(
       continue;
     }
     for (const row of rowsOf([file], contentAt, tell)) files.push({ row: 'file', ...row });
+    if (slices.over) await slices.turn();
   }
 
   const counts: Counts = {
@@ -98,9 +107,9 @@ export function assemble(
     rejected,
     problems: problems.length,
   };
-  problems.sort(compareProblems);
-  const rows = problems.slice(0, mostProblems).map((one): ProblemRow => ({ row: 'problem', ...one }));
-  return { artifacts, files, problems: rows, counts, ...sizeOf(artifacts, files) };
+  const worstFirst = await sorted(problems, compareProblems, slices);
+  const rows = worstFirst.slice(0, mostProblems).map((one): ProblemRow => ({ row: 'problem', ...one }));
+  return { artifacts, files, problems: rows, counts, ...(await sizeOf(artifacts, files, slices)) };
 }
 
 /** What a skill claims, before rivals are settled. */
@@ -222,13 +231,21 @@ function addressAbove(path: string, addresses: ReadonlySet<string>): string | un
   }
 }
 
-function sizeOf(artifacts: readonly ArtifactRow[], files: readonly PackFileRow[]): { size: number; fileCount: number } {
-  const sizes = new Map<string, number>();
+/** A file in the manifests of several skills, one inside the other, is one file. */
+async function sizeOf(
+  artifacts: readonly ArtifactRow[],
+  files: readonly PackFileRow[],
+  slices: Slices,
+): Promise<{ size: number; fileCount: number }> {
+  const seen = new Set<string>();
+  let total = files.reduce((sum, { size }) => sum + size, 0);
   for (const { folder, files: own } of artifacts) {
-    for (const { path, size } of own) sizes.set(joinPath(folder, path), size);
+    for (const { path, size } of own) {
+      const whole = joinPath(folder, path);
+      if (!seen.has(whole)) total += size;
+      seen.add(whole);
+    }
+    if (slices.over) await slices.turn();
   }
-  const packs = files.reduce((sum, { size }) => sum + size, 0);
-  let size = packs;
-  for (const one of sizes.values()) size += one;
-  return { size, fileCount: sizes.size + files.length };
+  return { size: total, fileCount: seen.size + files.length };
 }

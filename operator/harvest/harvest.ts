@@ -35,7 +35,8 @@ export async function harvest(
   const contents = await readContents(tree, wanted(selection), mains, known, blobs, rules.limits);
   const sieve = compileRules(rules);
   const problems = [...tree.problems, ...resolved.problems].filter(({ path }) => concerns(path, sieve));
-  return { ...assemble(selection, contents, rules, problems), contents: contents.byId };
+  const assembled = await assemble(selection, contents, rules, problems);
+  return { ...assembled, contents: contents.byId };
 }
 
 function* wanted({ skills, files }: Selection): Generator<TreeEntry> {

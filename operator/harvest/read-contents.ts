@@ -44,7 +44,10 @@ export async function readContents(
   const slices = new Slices();
   const reading = new Reading(known, blobs, limits);
   const real = new Map<string, TreeEntry>();
-  for (const entry of tree.entries) if (entry.link === undefined) real.set(entry.path, entry);
+  for (const entry of tree.entries) {
+    if (entry.link === undefined) real.set(entry.path, entry);
+    if (slices.over) await slices.turn();
+  }
   for (const entry of wanted) {
     reading.want(real.get(realPathOf(entry)) ?? entry);
     if (slices.over) await slices.turn();
@@ -64,7 +67,7 @@ export async function readContents(
       tooLarge: (entry, size) => reading.tooLarge(entry, size),
     });
   }
-  const byRealPath = reading.contents();
+  const byRealPath = await reading.contents(slices);
   for (const path of mains) {
     const content = byRealPath.get(path);
     if (content === undefined || 'tooLarge' in content || parsed.has(content.digest)) continue;
@@ -131,13 +134,14 @@ class Reading {
   }
 
   /** @throws UpstreamFault UpstreamInvalid where the tree has not given a file that it listed */
-  contents(): Map<string, KnownContent> {
+  async contents(slices: Slices): Promise<Map<string, KnownContent>> {
     const contents = new Map<string, KnownContent>();
     for (const [path, content] of this.#byPath) {
       if (content === undefined) {
         throw new UpstreamFault('UpstreamInvalid', `the file ${printable(path)} was listed and did not arrive`);
       }
       contents.set(path, content);
+      if (slices.over) await slices.turn();
     }
     return contents;
   }

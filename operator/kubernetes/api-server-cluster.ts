@@ -44,6 +44,7 @@ export class ApiServerCluster implements Cluster {
   readonly sources: ObjectStore;
   readonly gateways: ObjectStore;
   readonly configMaps: ObjectStore;
+  readonly #namespaces: ReadonlySet<string>;
   readonly #listWatches: ListWatch[];
   readonly #core: CoreV1Api;
   readonly #custom: CustomObjectsApi;
@@ -56,6 +57,7 @@ export class ApiServerCluster implements Cluster {
     const clock = options.clock ?? systemClock;
     const random = options.random ?? Math.random;
     const storeOf = (): ObjectStore => new ObjectStore(namespaces, log);
+    this.#namespaces = new Set(namespaces);
     this.sources = storeOf();
     this.gateways = storeOf();
     this.configMaps = storeOf();
@@ -74,6 +76,10 @@ export class ApiServerCluster implements Cluster {
     this.#events = new EventRecorder({ api: new EventsV1Api(connection.configuration), instance, clock, log });
     this.#sourceWrites = confirmedBy(this.sources);
     this.#gatewayWrites = confirmedBy(this.gateways);
+  }
+
+  covers(namespace: string): boolean {
+    return this.#namespaces.has(namespace);
   }
 
   /** How far every list and watch is: for readiness. */

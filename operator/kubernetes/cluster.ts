@@ -64,6 +64,8 @@ export interface Cluster {
   readonly gateways: Store;
   /** ConfigMaps without their data: told so that a change is noticed at once. */
   readonly configMaps: Store;
+  /** Whether the stores hold what there is in a namespace: of others nothing can be said to be gone. */
+  covers(namespace: string): boolean;
   /** Starts list and watch; resolves when the signal aborts and everything has ended. */
   run(signal: AbortSignal): Promise<void>;
   /** Resolves when all stores have synced. */

@@ -1,14 +1,17 @@
 // Collects from the volume what no custom resource names and no reader can still be reading: now and then, and on deletions.
 import type { Logger } from 'pino';
 import { type Clock, sleep } from '../clock.ts';
-import type { Cluster } from '../kubernetes/cluster.ts';
+import type { Cluster, Store } from '../kubernetes/cluster.ts';
 import { collect } from './collect.ts';
+import type { Key } from './key.ts';
 import type { Volume } from './volume.ts';
 
 export interface CollectorOptions {
-  cluster: Pick<Cluster, 'sources' | 'gateways'>;
+  cluster: Pick<Cluster, 'sources' | 'gateways' | 'covers'>;
   volume: Volume;
   clock: Clock;
+  /** Told the bytes of catalogues and segments on the volume after each round. */
+  measured(bytes: number): void;
   log: Logger;
 }
 
@@ -41,15 +44,16 @@ export class Collector {
   }
 
   async #round(): Promise<void> {
-    const { cluster, volume, clock, log } = this.#options;
+    const { cluster, volume, clock, measured, log } = this.#options;
+    const isNamed = (store: Store, { namespace, name }: Key): boolean =>
+      !cluster.covers(namespace) || store.get(`${namespace}/${name}`) !== undefined;
     const named = {
-      source: ({ namespace, name }: { namespace: string; name: string }) =>
-        cluster.sources.get(`${namespace}/${name}`) !== undefined,
-      gateway: ({ namespace, name }: { namespace: string; name: string }) =>
-        cluster.gateways.get(`${namespace}/${name}`) !== undefined,
+      source: (key: Key) => isNamed(cluster.sources, key),
+      gateway: (key: Key) => isNamed(cluster.gateways, key),
     };
     try {
       const { deleted, bytes } = await collect(volume, named, clock.now());
+      measured(bytes);
       if (deleted.length > 0) log.info({ files: deleted.length, bytes }, 'collected from the volume');
     } catch (error) {
       log.warn({ error: error instanceof Error ? error.message : 'unknown' }, 'the volume was not collected');

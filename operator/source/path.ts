@@ -1,17 +1,16 @@
 // What may be a path in a source. Paths are hostile until proved otherwise.
 
 const unfit = /[\0\n\\]/;
+const unfitPart = /(?:^|\/)(\.{0,2})(?:\/|$)/;
 const unprintable = /[\p{Cc}\u2028\u2029]/gu;
 
 /** Why a path cannot stand in a catalogue, in words that follow "its name"; undefined for a good one. */
 export function pathFault(path: string): string | undefined {
   if (!path.isWellFormed()) return 'is not UTF-8';
   if (unfit.test(path)) return 'holds a NUL, a line break or a backslash';
-  for (const part of path.split('/')) {
-    if (part === '') return 'has an empty part';
-    if (part === '.' || part === '..') return `has the part ${part}`;
-  }
-  return undefined;
+  const part = unfitPart.exec(path)?.[1];
+  if (part === undefined) return undefined;
+  return part === '' ? 'has an empty part' : `has the part ${part}`;
 }
 
 /** A path as a message may show it: control characters as escapes. */

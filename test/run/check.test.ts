@@ -1,0 +1,119 @@
+// `lyceum check`: an author is told before the push what the source's status would say after it.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { GitFixture } from '../fixtures/git-repository.ts';
+import { startGitServer } from '../fixtures/git-server.ts';
+import { LyceumProcess } from '../fixtures/lyceum-process.ts';
+import { skillText } from '../fixtures/operator.ts';
+
+let root: string;
+
+before(async () => {
+  root = await mkdtemp(join(tmpdir(), 'lyceum-check-test-'));
+});
+after(() => rm(root, { recursive: true, force: true }));
+
+async function folder(name: string, files: Record<string, string>): Promise<string> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, name, path)), { recursive: true });
+    await writeFile(join(root, name, path), text);
+  }
+  return join(root, name);
+}
+
+async function check(...args: string[]): Promise<{ code: number | null; output: string; errors: string }> {
+  await using process = new LyceumProcess(['check', ...args]);
+  const code = await process.ended();
+  return { code, output: process.output.join('\n'), errors: process.errors.join('\n') };
+}
+
+const lenient = '---\nname: broken\ndescription: Use when: it breaks\n---\nx\n';
+
+test('a folder without problems: what would be served, exit 0', async () => {
+  const { code, output } = await check(await folder('good', { 'skills/one/SKILL.md': skillText('one') }));
+  assert.equal(code, 0);
+  assert.match(output, /1 skill of 1 would be served, 0 problems/);
+});
+
+test('a problem is printed as path:line: severity reason: message; a warning alone is exit 0', async () => {
+  const { code, output } = await check(await folder('warned', { 'skills/broken/SKILL.md': lenient }));
+  assert.equal(code, 0);
+  assert.match(output, /^skills\/broken\/SKILL\.md:3: warning LenientYaml: .+/m);
+});
+
+test('something rejected is exit 1', async () => {
+  const pack = await folder('rejected', { 'skills/one/SKILL.md': skillText('one'), 'skills/empty/SKILL.md': '' });
+  const { code, output } = await check(pack);
+  assert.equal(code, 1);
+  assert.match(output, /^skills\/empty\/SKILL\.md: error Empty: /m);
+  assert.match(output, /1 skill of 2 would be served, 1 rejected/);
+});
+
+test('--json prints one document with counts, skills and problems', async () => {
+  const { code, output } = await check('--json', await folder('json', { 'skills/empty/SKILL.md': '' }));
+  assert.equal(code, 1);
+  const { sources } = JSON.parse(output);
+  assert.equal(sources[0].counts.rejected, 1);
+  assert.equal(sources[0].problems[0].reason, 'Empty');
+});
+
+test('globs, excludes and a subdirectory can be tried from the command line', async () => {
+  const pack = await folder('globs', {
+    'packs/a/one/SKILL.md': skillText('one'),
+    'packs/a/two/SKILL.md': skillText('two'),
+    'packs/shared/x.md': 'x',
+  });
+  const { output } = await check(
+    pack,
+    '--subdirectory',
+    'packs',
+    '--skills',
+    'a/*',
+    '--exclude',
+    'a/two/**',
+    '--files',
+    'shared/**',
+  );
+  assert.match(output, /1 skill of 1 would be served, 1 pack file/);
+});
+
+test('a repository is checked by its URL, a ref that is not there is exit 2', async () => {
+  const git = await startGitServer({ root });
+  try {
+    const repository = await GitFixture.create(join(root, 'pack.git'));
+    await repository.commitFiles({ 'skills/one/SKILL.md': skillText('one') });
+    const good = await check(git.sourceUrl('pack.git'));
+    assert.equal(good.code, 0);
+    assert.match(good.output, /main@sha1:[0-9a-f]{40}\): 1 skill of 1/);
+    const bad = await check(git.sourceUrl('pack.git'), '--ref', 'nowhere');
+    assert.equal(bad.code, 2);
+    assert.match(bad.output, /NotFound/);
+  } finally {
+    await git.close();
+  }
+});
+
+test('manifests are checked: refused ones by file and line, good ones by what they would serve', async () => {
+  const pack = await folder('manifests', {
+    'pack/skills/one/SKILL.md': skillText('one'),
+    'lyceum.yaml': [
+      'apiVersion: lyceum.dev/v1alpha1\nkind: SkillSource\nmetadata: {name: pack}\nspec: {url: "file:///pack"}',
+      'apiVersion: lyceum.dev/v1alpha1\nkind: SkillSource\nmetadata: {name: bad}\nspec: {url: "ftp://x", refresh: 1s}',
+    ].join('\n---\n'),
+  });
+  for (const target of [pack, join(pack, 'lyceum.yaml')]) {
+    const { code, output } = await check(target);
+    assert.equal(code, 1);
+    assert.match(output, /^lyceum\.yaml:\d+: SkillSource bad: /m);
+    assert.match(output, /^pack \(file:\/\/\/pack, sha256:[0-9a-f]+\): 1 skill of 1 would be served/m);
+  }
+});
+
+test('a target that is nothing is said with what it may be', async () => {
+  const { code, errors } = await check(join(root, 'nowhere'));
+  assert.equal(code, 2);
+  assert.match(errors, /neither a folder, nor a YAML file, nor a URL/);
+});

@@ -1,0 +1,164 @@
+// `lyceum run`: the quickstart as a newcomer starts it, with both lines of the MCP SDK as clients.
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { eventually } from '../fixtures/eventually.ts';
+import { LyceumProcess } from '../fixtures/lyceum-process.ts';
+
+const quickstart = join(import.meta.dirname, '../../examples/quickstart');
+
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lyceum-laptop-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+async function started(name: string): Promise<{ process: LyceumProcess; manifests: string }> {
+  const manifests = join(folder, name);
+  await cp(quickstart, manifests, { recursive: true });
+  const process = new LyceumProcess(['run', manifests, '--port', '0', '--volume', join(folder, `${name}-volume`)]);
+  return { process, manifests };
+}
+
+/** The MCP URL that is printed for a gateway. */
+const printedUrl = (process: LyceumProcess, gateway: string): Promise<string> =>
+  eventually(
+    `the URL of ${gateway}`,
+    () => new RegExp(`Gateway "${gateway}" serves MCP at (\\S+)`).exec(process.output.join('\n'))?.[1] ?? '',
+  );
+
+async function read(url: string, uri: string): Promise<string> {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  try {
+    return ((await client.readResource({ uri })).contents[0] as { text: string }).text;
+  } finally {
+    await client.close();
+  }
+}
+
+test('both lines of the SDK list and read over the printed URL; edits of manifests and skills show up', async () => {
+  const { process, manifests } = await started('edits');
+  await using _ = process;
+  const url = await printedUrl(process, 'agents');
+
+  const skill = join(manifests, 'handbook/skills/review-a-change/SKILL.md');
+  const text = await readFile(skill, 'utf8');
+  await eventually(
+    'the skill',
+    () => read(url, 'skill://handbook/review-a-change'),
+    (got) => got === text,
+  );
+  const old = new OldClient({ name: 'test', version: '1' });
+  await old.connect(new OldTransport(new URL(url)));
+  const { resources } = await old.listResources();
+  assert.deepEqual(
+    resources.map(({ uri }) => uri),
+    ['skill://handbook', 'skill://incident', 'skill://handbook/_files', 'skill://house-rules'],
+  );
+  const { contents } = await old.readResource({ uri: 'skill://handbook/shared/glossary.md' });
+  assert.match((contents[0] as { text: string }).text, /^# Glossary/);
+  await old.close();
+
+  await writeFile(skill, `${text}\nAnd who has tried it?\n`);
+  await eventually(
+    'the edited skill, within its refresh plus 2 s',
+    () => read(url, 'skill://handbook/review-a-change'),
+    (got) => got.endsWith('tried it?\n'),
+    7,
+  );
+
+  const manifest = join(manifests, 'lyceum.yaml');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('title: Handbook', 'title: The Handbook'));
+  await eventually(
+    'the edited manifest',
+    async () => {
+      const client = new Client({ name: 'test', version: '1' });
+      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+      const { resources: rows } = await client.listResources();
+      await client.close();
+      return rows[0]?.description ?? '';
+    },
+    (description) => description.startsWith('The Handbook:'),
+  );
+
+  const shown = process.output.join('\n');
+  assert.match(shown, /^NAME +URL +REVISION +SKILLS +PROBLEMS +READY +STATUS +AGE$/m);
+  assert.match(shown, /^handbook +file:\/\/\/handbook +sha256:[0-9a-f]{64} +4 +0 +True +Serving 4 skills/m);
+  assert.match(shown, /claude mcp add --transport http agents http:/);
+  process.kill('SIGINT');
+  assert.equal(await process.ended(), 0);
+  assert.deepEqual(process.errors, []);
+});
+
+test('a second run starts from what the first one harvested', async () => {
+  const { process, manifests } = await started('twice');
+  await using _ = process;
+  await printedUrl(process, 'agents');
+  await eventually(
+    'the first harvest',
+    () => process.output.join('\n'),
+    (said) => /ContentChanged.*pack file/.test(said),
+  );
+  process.kill('SIGTERM');
+  assert.equal(await process.ended(), 0);
+  await using again = new LyceumProcess(['run', manifests, '--port', '0', '--volume', join(folder, 'twice-volume')]);
+  const url = await printedUrl(again, 'agents');
+  assert.match(await read(url, 'skill://handbook'), /^# handbook — 4 skills/);
+  assert.doesNotMatch(again.output.join('\n'), /ContentChanged/);
+});
+
+test('a second gateway gets a port of its own, and a gateway that is taken out is closed', async () => {
+  const { process, manifests } = await started('gateways');
+  await using _ = process;
+  await printedUrl(process, 'agents');
+  const more = join(manifests, 'more.yaml');
+  await writeFile(
+    more,
+    'apiVersion: lyceum.dev/v1alpha1\nkind: SkillGateway\nmetadata: {name: writers}\nspec: {scope: {tags: [writing]}}\n',
+  );
+  const url = await printedUrl(process, 'writers');
+  await eventually(
+    'only what is tagged',
+    () => read(url, 'skill://house-rules'),
+    (got) => got.includes('house-style'),
+  );
+  await assert.rejects(read(url, 'skill://handbook'));
+  await rm(more);
+  await eventually('it is closed', () =>
+    fetch(new URL('/livez', url)).then(
+      () => false,
+      () => true,
+    ),
+  );
+});
+
+test('a port in use is said with the remedy, and the exit status is not 0', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await eventually('a taken port', () => taken.listening);
+  const { port } = taken.address() as { port: number };
+  await using process = new LyceumProcess([
+    'run',
+    quickstart,
+    '--port',
+    String(port),
+    '--volume',
+    join(folder, 'taken'),
+  ]);
+  assert.equal(await process.ended(), 1);
+  assert.match(process.errors.join('\n'), new RegExp(`port ${port} is in use.*--port`));
+  taken.close();
+});
+
+test('a folder that is not there is said at once', async () => {
+  await using process = new LyceumProcess(['run', join(folder, 'nowhere')]);
+  assert.equal(await process.ended(), 1);
+  assert.match(process.errors.join('\n'), /nowhere is not a folder/);
+});

@@ -1,0 +1,138 @@
+// A folder of manifests in the API server's place: the same objects, refusals and statuses.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { ManifestCluster } from '../../cli/run/manifest-cluster.ts';
+
+let folder: string;
+let complaints: string[];
+let cluster: ManifestCluster;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lyceum-manifests-'));
+  complaints = [];
+  cluster = new ManifestCluster({
+    folder,
+    environment: { TOKEN: 'from-the-environment' },
+    complain: (message) => complaints.push(message),
+    event: () => {},
+  });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
+
+const source = (name: string, url = 'file:///x', more = ''): string =>
+  `apiVersion: lyceum.dev/v1alpha1\nkind: SkillSource\nmetadata: {name: ${name}}\nspec:\n  url: ${url}\n${more}`;
+
+const names = (): string[] =>
+  cluster.sources
+    .list()
+    .sort((a, b) => a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp))
+    .map(({ metadata }) => metadata.name);
+
+test('age is the order of the documents: files by name, then from top to bottom', async () => {
+  await write('b.yaml', source('third'));
+  await write('a.yaml', `${source('first')}---\n${source('second')}`);
+  await cluster.load();
+  assert.deepEqual(names(), ['first', 'second', 'third']);
+});
+
+test('an edit is a new generation; an unchanged file changes nothing', async () => {
+  await write('a.yaml', source('one'));
+  await cluster.load();
+  const told: string[] = [];
+  cluster.sources.onChange((key) => told.push(key));
+  await cluster.load();
+  assert.deepEqual(told, []);
+  await write('a.yaml', source('one', 'file:///elsewhere'));
+  await cluster.load();
+  assert.deepEqual(told, ['default/one']);
+  assert.equal(cluster.sources.get('default/one')?.metadata.generation, 2);
+});
+
+test('an object that is taken out is gone, and an object keeps its uid over restarts', async () => {
+  await write('a.yaml', `${source('one')}---\n${source('two')}`);
+  await cluster.load();
+  const uid = cluster.sources.get('default/one')?.metadata.uid;
+  await write('a.yaml', source('one'));
+  await cluster.load();
+  assert.deepEqual(names(), ['one']);
+  const again = new ManifestCluster({ folder, environment: {}, complain: () => {}, event: () => {} });
+  await again.load();
+  assert.equal(again.sources.get('default/one')?.metadata.uid, uid);
+});
+
+test('what the API server would refuse is refused by file and line, and the object stays as it was', async () => {
+  await write('a.yaml', source('one', 'file:///good'));
+  await cluster.load();
+  await write('a.yaml', source('one', 'ftp://bad'));
+  await cluster.load();
+  assert.match(complaints.join('\n'), /^a\.yaml:1: SkillSource one: .*github:\/\//);
+  assert.deepEqual(cluster.sources.get('default/one')?.spec, { url: 'file:///good' });
+});
+
+test('an unknown field is named, never ignored', async () => {
+  await write('a.yaml', source('one', 'file:///x', '  refersh: 5m\n'));
+  await cluster.load();
+  assert.match(complaints.join('\n'), /unknown field "spec\.refersh"/);
+  assert.deepEqual(names(), []);
+});
+
+test('credentials in a URL are refused and not repeated', async () => {
+  await write('a.yaml', source('one', 'git+https://me:canary-secret@example.com/x'));
+  await cluster.load();
+  assert.match(complaints.join('\n'), /secretRef/);
+  assert.doesNotMatch(complaints.join('\n'), /canary-secret/);
+});
+
+test('a file that is no YAML in the middle of an edit keeps its last good objects, and is told once', async () => {
+  await write('a.yaml', source('one'));
+  await cluster.load();
+  await write('a.yaml', `${source('one')}\n  : [`);
+  await cluster.load();
+  await cluster.load();
+  assert.equal(complaints.length, 1);
+  assert.match(complaints[0]!, /^a\.yaml:\d+: not YAML/);
+  assert.deepEqual(names(), ['one']);
+});
+
+test('a Secret may name an environment variable; one that is not set is named and its key is missing', async () => {
+  const secret = (value: string): string =>
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData:\n  username: me\n  password: ${value}\n`;
+  await write('a.yaml', secret('$(TOKEN)'));
+  await cluster.load();
+  const first = await cluster.readSecret('default', 'token');
+  assert.equal(first?.data.get('password')?.toString(), 'from-the-environment');
+  assert.equal(first?.data.get('username')?.toString(), 'me');
+  await write('a.yaml', secret('$(NOT_SET)'));
+  await cluster.load();
+  const second = await cluster.readSecret('default', 'token');
+  assert.equal(second?.data.has('password'), false);
+  assert.notEqual(second?.resourceVersion, first?.resourceVersion);
+  assert.match(complaints.join('\n'), /NOT_SET/);
+});
+
+test('data and binaryData of a ConfigMap are its files, and an edit is noticed', async () => {
+  const configMap = (text: string): string =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rules}\ndata: {a__b: ${text}}\nbinaryData: {c: aGk=}\n`;
+  await write('a.yaml', configMap('x'));
+  await cluster.load();
+  const told: string[] = [];
+  cluster.configMaps.onChange((key) => told.push(key));
+  const content = await cluster.readConfigMap('default', 'rules');
+  assert.equal(content?.data.get('a__b')?.toString(), 'x');
+  assert.equal(content?.data.get('c')?.toString(), 'hi');
+  await write('a.yaml', configMap('yy'));
+  await cluster.load();
+  assert.deepEqual(told, ['default/rules']);
+});
+
+test('two documents of one name: the first one holds, and the second is named', async () => {
+  await write('a.yaml', `${source('one', 'file:///first')}---\n${source('one', 'file:///second')}`);
+  await cluster.load();
+  assert.deepEqual(cluster.sources.get('default/one')?.spec, { url: 'file:///first' });
+  assert.match(complaints.join('\n'), /stands twice/);
+});
