@@ -1,7 +1,6 @@
-// What is known of a file's bytes: digest, size, whether they are text, and how a listing describes them.
+// What is known of a file's bytes, whatever the file is called.
 import { isUtf8 } from 'node:buffer';
 import { digestOf } from '../../catalogue/digest.ts';
-import { mediaTypeOf } from './media-type.ts';
 
 export interface Content {
   /** `sha256:<hex>` */
@@ -25,15 +24,9 @@ const lfsHeader = Buffer.from('version https://git-lfs.github.com/spec/v1\n');
 /** A pointer has a few short lines. */
 const largestPointer = 1024;
 
-/** What the bytes say, whatever the file is called. */
 export const contentOf = (bytes: Buffer): Content => ({
   digest: digestOf(bytes),
   size: bytes.length,
   text: isUtf8(bytes),
   lfsPointer: bytes.length <= largestPointer && bytes.subarray(0, lfsHeader.length).equals(lfsHeader),
 });
-
-export function describeContent(path: string, bytes: Buffer): Content & { mediaType: string } {
-  const content = contentOf(bytes);
-  return { ...content, mediaType: mediaTypeOf(path, content.text) };
-}

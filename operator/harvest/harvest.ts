@@ -21,18 +21,20 @@ export interface HarvestResult extends Assembled {
  * @param known what the last harvest of this source gave as `contents`
  * @param blobs where content is stored; what is known is expected there, and is read again where it is not
  * @throws UpstreamFault NotFound for a subdirectory that is not there, LimitExceeded for a tree beyond its caps, and
- *   whatever `tree.read` finds; SourceFault LimitExceeded beyond `rules.limits`, InvalidSpec for globs beyond their bounds
+ *   whatever `tree.read` finds; SourceFault LimitExceeded beyond `rules.limits`, InvalidSpec for globs beyond their bounds;
+ *   the signal's reason
  */
 export async function harvest(
   tree: Tree,
   rules: HarvestRules,
   known: KnownContents,
   blobs: Blobs,
+  signal?: AbortSignal,
 ): Promise<HarvestResult> {
   const resolved = await resolveLinks(tree.entries);
   const selection = await select(resolved.entries, rules);
   const mains = new Set(selection.skills.map(({ main }) => realPathOf(main)));
-  const contents = await readContents(tree, wanted(selection), mains, known, blobs, rules.limits);
+  const contents = await readContents(tree, wanted(selection), mains, known, blobs, rules.limits, signal);
   const sieve = compileRules(rules);
   const problems = [...tree.problems, ...resolved.problems].filter(({ path }) => concerns(path, sieve));
   const assembled = await assemble(selection, contents, rules, problems);

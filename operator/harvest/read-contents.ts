@@ -31,7 +31,8 @@ export const realPathOf = ({ path, realPath }: TreeEntry): string => realPath ??
 /**
  * @param wanted selected entries, linked ones among them
  * @param mains the real paths of main files
- * @throws SourceFault LimitExceeded beyond `limits.totalSize`, UpstreamFault from the tree, and whatever `blobs` throws
+ * @throws SourceFault LimitExceeded beyond `limits.totalSize`, UpstreamFault from the tree, whatever `blobs` throws, and the
+ *   signal's reason
  */
 export async function readContents(
   tree: Tree,
@@ -40,6 +41,7 @@ export async function readContents(
   known: KnownContents,
   blobs: Blobs,
   limits: Limits,
+  signal: AbortSignal | undefined,
 ): Promise<Contents> {
   const slices = new Slices();
   const reading = new Reading(known, blobs, limits);
@@ -60,6 +62,7 @@ export async function readContents(
   if (unread.length > 0) {
     await tree.read(unread, {
       take: async (entry, bytes) => {
+        signal?.throwIfAborted();
         const content = await reading.take(entry, bytes);
         if (content !== undefined && reading.pathsOf(entry).some((path) => mains.has(path))) parse(content, bytes);
         if (slices.over) await slices.turn();
@@ -72,6 +75,7 @@ export async function readContents(
     const content = byRealPath.get(path);
     if (content === undefined || 'tooLarge' in content || parsed.has(content.digest)) continue;
     parse(content, await blobs.read(content.digest));
+    signal?.throwIfAborted();
     if (slices.over) await slices.turn();
   }
   return { byRealPath, byId: reading.byId, parsed };

@@ -21,7 +21,15 @@ export type YamlFault = { line: number; why: string };
 export type YamlResult = { ok: true; fields: YamlFields } | ({ ok: false } & YamlFault);
 
 /** More than any frontmatter needs, and few enough that none takes long. */
-const caps = { lines: 1024, indicators: 768, nestedSigns: 16, anchors: 64, nodes: 10_000, depth: 64 };
+const caps = {
+  lines: 1024,
+  indicators: 768,
+  nestedSigns: 16,
+  anchors: 64,
+  nodes: 10_000,
+  characters: 128 * 1024,
+  depth: 64,
+};
 
 /** Reads a mapping. Aliases count as what they stand for, so that none multiplies. */
 export function readYaml(yaml: string): YamlResult {
@@ -60,6 +68,7 @@ class Conversion {
   readonly #reading: 'core' | 'text';
   readonly #anchors = new Map<string, Node>();
   #nodes = 0;
+  #characters = 0;
   constructor(reading: 'core' | 'text') {
     this.#reading = reading;
   }
@@ -67,7 +76,9 @@ class Conversion {
   convert(node: Node | null, depth: number): unknown {
     if (node === null) return this.#reading === 'core' ? null : '';
     const at = node.range?.[0] ?? 0;
-    if (++this.#nodes > caps.nodes || depth > caps.depth) {
+    this.#nodes++;
+    if (isScalar(node)) this.#characters += node.source?.length ?? 0;
+    if (this.#nodes > caps.nodes || this.#characters > caps.characters || depth > caps.depth) {
       throw new Unreadable(at, 'it stands for too much, aliases counted: write plain fields');
     }
     if (isAlias(node)) {

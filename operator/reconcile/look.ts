@@ -58,7 +58,7 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
 
 async function harvestAndPublish(
   source: Source,
-  { object, spec, specDigest, settings, limits, record }: LookRequest,
+  { object, spec, specDigest, settings, limits, record, signal }: LookRequest,
   volume: Volume,
   now: () => number,
 ): Promise<LookOutcome> {
@@ -75,7 +75,7 @@ async function harvestAndPublish(
   const tree = await source.open();
   const blobs = await openBlobs(volume, key, record?.segments ?? []);
   try {
-    const result = await harvest(tree, rules, record?.contents ?? new Map(), blobs);
+    const result = await harvest(tree, rules, record?.contents ?? new Map(), blobs, signal);
     const segments = await blobs.seal(digestsOf(result));
     const publication = await publishSource(volume, key, {
       harvest: result,

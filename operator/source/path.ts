@@ -30,9 +30,6 @@ export const folderOf = (path: string): string => path.slice(0, Math.max(0, path
 /** The last part of a path. */
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** The number of parts, 0 for the root. */
-export const depthOf = (path: string): number => (path === '' ? 0 : path.split('/').length);
-
 /** Whether a path is a folder or lies below it; everything lies below the root. */
 export const isWithin = (path: string, folder: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);

@@ -1,18 +1,18 @@
 // What is said of a file's bytes: digest, size, text or not, media type.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeContent } from '../../operator/harvest/content.ts';
+import { contentOf } from '../../operator/harvest/content.ts';
+import { mediaTypeOf } from '../../operator/harvest/media-type.ts';
 
 const typeOf = (path: string, bytes: string | Buffer = 'text') =>
-  describeContent(path, Buffer.from(bytes as string)).mediaType;
+  mediaTypeOf(path, contentOf(Buffer.from(bytes as string)).text);
 
 test('digest and size are of the exact bytes', () => {
-  assert.deepEqual(describeContent('a.md', Buffer.from('abc')), {
+  assert.deepEqual(contentOf(Buffer.from('abc')), {
     digest: 'sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     size: 3,
     text: true,
     lfsPointer: false,
-    mediaType: 'text/markdown',
   });
 });
 
@@ -62,7 +62,7 @@ test('unknown text is Markdown, unknown bytes are bytes', () => {
 });
 
 test('text is what is UTF-8, a byte order mark included', () => {
-  const isText = (bytes: number[]) => describeContent('a', Buffer.from(bytes)).text;
+  const isText = (bytes: number[]) => contentOf(Buffer.from(bytes)).text;
   assert.ok(isText([]));
   assert.ok(isText([0xef, 0xbb, 0xbf, 0x61]));
   assert.ok(!isText([0xff, 0xfe, 0x61, 0]));

@@ -254,6 +254,15 @@ test('an alias bomb and __proto__ harm nobody', () => {
   assert.equal(own.x, undefined);
 });
 
+test('a long text that is repeated by aliases does not grow beyond bounds', () => {
+  const skill = quickly(`---\nname: a\nx: &x ${'y'.repeat(50_000)}\nz: [${Array(100).fill('*x').join(', ')}]\n---\n`);
+  assert.ok(JSON.stringify(skill.frontmatter).length < 128 * 1024);
+  assert.deepEqual(
+    skill.findings.map(({ reason }) => reason),
+    ['LenientYaml'],
+  );
+});
+
 test('a few aliases are what they stand for, and a value may not hold itself', () => {
   assert.deepEqual(parse('---\nname: &n a\ndescription: *n\n---\n').frontmatter, { name: 'a', description: 'a' });
   assert.match(quickly('---\nname: a\ndescription: b\nx: &x [*x]\n---\n').unadvertised.join(), /not valid YAML/);

@@ -100,6 +100,25 @@ test('what a tree or a store throws is thrown on', async () => {
   await assert.rejects(harvest(tree, rulesOf(), new Map(), full), /volume is full/);
 });
 
+test('a harvest that is aborted ends with the reason of the abort', async () => {
+  const files: Files = { 'skills/a/SKILL.md': skillText('a') };
+  const blobs = new MemoryBlobs();
+  const signal = AbortSignal.abort(new Error('time is up'));
+  await assert.rejects(harvest(treeOf(files), rulesOf(), new Map(), blobs, signal), /time is up/);
+  const { contents } = await harvest(treeOf(files), rulesOf(), new Map(), blobs);
+  await assert.rejects(harvest(treeOf(files), rulesOf(), contents, blobs, signal), /time is up/);
+});
+
+test('no more than ten thousand problems are published, the worst first, and all are counted', async () => {
+  const files: Files = { 'skills/a/SKILL.md': skillText('a'), 'z/_manifest/b\\c': 'x' };
+  const pointer = 'version https://git-lfs.github.com/spec/v1\n';
+  for (let at = 0; at < 10_005; at++) files[`x/${at}`] = pointer;
+  const { problems, counts } = await harvested(files, { include: { files: ['x/*'] } });
+  assert.equal(counts.problems, 10_006);
+  assert.equal(problems.length, 10_000);
+  assert.equal(problems[0]!.reason, 'BadFileName');
+});
+
 test('every byte that is served is stored under its digest', async () => {
   const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x0d, 0x0a, 0, 0xff]);
   const blobs = new MemoryBlobs();
@@ -218,10 +237,10 @@ test('fifty thousand entries are harvested quickly, and nothing else is held up'
   );
   assert.equal(before.counts.skills, 2000);
   let longest = 0;
-  let last = performance.now();
+  let last = process.threadCpuUsage();
   const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
+    longest = Math.max(longest, process.threadCpuUsage(last).user);
+    last = process.threadCpuUsage();
   }, 1);
   const cpu = process.cpuUsage();
   try {
@@ -237,5 +256,5 @@ test('fifty thousand entries are harvested quickly, and nothing else is held up'
   }
   const { user } = process.cpuUsage(cpu);
   assert.ok(user < 2_500_000, `${user / 1000} ms of CPU`);
-  assert.ok(longest < 150, `held up for ${longest} ms`);
+  assert.ok(longest < 100_000, `held up for ${longest / 1000} ms of its CPU`);
 });
