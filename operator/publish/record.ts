@@ -43,7 +43,10 @@ const recordSchema = z.object({
   settings: z.object({ library: z.string(), tags: z.array(z.string()), refreshSeconds: z.number().optional() }),
 });
 
-export interface SourceRecord extends Omit<z.infer<typeof recordSchema>, 'format'> {
+/** A record but for what is known of contents, which is as long as the source has files. */
+export type RecordHead = Omit<z.infer<typeof recordSchema>, 'format'>;
+
+export interface SourceRecord extends RecordHead {
   contents: KnownContents;
 }
 
@@ -80,7 +83,7 @@ export async function readRecord(volume: Volume, key: Key): Promise<SourceRecord
  * What a record names, without what is known of contents; undefined where there is none that can be read.
  * @throws SourceFault StorageFailed when the volume cannot be read
  */
-export async function readRecordHead(volume: Volume, key: Key): Promise<Omit<SourceRecord, 'contents'> | undefined> {
+export async function readRecordHead(volume: Volume, key: Key): Promise<RecordHead | undefined> {
   const path = recordPath(key.namespace, key.name);
   try {
     return recordSchema.parse(JSON.parse((await readFirstLine(volume.absolute(path), longestLine)).toString()));
@@ -122,7 +125,7 @@ export function sourceMemory(volume: Volume, key: Key): Memory {
   };
 }
 
-async function isThere(volume: Volume, key: Key, record: Omit<SourceRecord, 'contents'>): Promise<boolean> {
+async function isThere(volume: Volume, key: Key, record: RecordHead): Promise<boolean> {
   if ((await volume.stat(record.catalogue.path))?.size !== record.catalogue.size) return false;
   for (const { digest, size } of record.segments) {
     if ((await volume.stat(segmentPath(key.namespace, key.name, digest)))?.size !== size) return false;

@@ -2,7 +2,7 @@
 import { type HarvestResult, type HarvestRules, harvest } from '../harvest/harvest.ts';
 import type { Cluster, KubernetesObject } from '../kubernetes/cluster.ts';
 import { openBlobs } from '../publish/blob-store.ts';
-import { type SourceRecord, sourceMemory, writeRecord } from '../publish/record.ts';
+import { type RecordHead, readRecord, sourceMemory, writeRecord } from '../publish/record.ts';
 import { digestsOf, publishSource } from '../publish/source-publication.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
@@ -21,7 +21,7 @@ export interface LookRequest {
   limits: LookContext['limits'];
   secret: ReadonlyMap<string, Buffer>;
   /** What is published now. */
-  record: SourceRecord | undefined;
+  record: RecordHead | undefined;
   /** Harvest even when upstream's revision is the published one. */
   force: boolean;
   signal: AbortSignal;
@@ -30,7 +30,7 @@ export interface LookRequest {
 
 export type LookOutcome =
   | { found: 'unchanged' }
-  | { found: 'published'; record: SourceRecord; result: HarvestResult; contentChanged: boolean };
+  | { found: 'published'; record: RecordHead; result: HarvestResult; contentChanged: boolean };
 
 export interface LookEdges {
   cluster: Cluster;
@@ -75,7 +75,8 @@ async function harvestAndPublish(
   const tree = await source.open();
   const blobs = await openBlobs(volume, key, record?.segments ?? []);
   try {
-    const result = await harvest(tree, rules, record?.contents ?? new Map(), blobs, signal);
+    const known = record === undefined ? undefined : await readRecord(volume, key);
+    const result = await harvest(tree, rules, known?.contents ?? new Map(), blobs, signal);
     const segments = await blobs.seal(digestsOf(result));
     const publication = await publishSource(volume, key, {
       harvest: result,
@@ -84,7 +85,7 @@ async function harvestAndPublish(
       current: record?.catalogue,
     });
     const contentChanged = record?.artifactDigest !== publication.artifactDigest;
-    const next: SourceRecord = {
+    const next: RecordHead = {
       uid,
       specDigest,
       settings,
@@ -96,9 +97,8 @@ async function harvestAndPublish(
       files: result.fileCount,
       size: result.size,
       segments,
-      contents: result.contents,
     };
-    await writeRecord(volume, key, next);
+    await writeRecord(volume, key, { ...next, contents: result.contents });
     return { found: 'published', record: next, result, contentChanged };
   } finally {
     await blobs.discard();

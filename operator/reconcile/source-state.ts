@@ -6,7 +6,7 @@ import type { Limits } from '../../upstream/limits.ts';
 import type { SourceAddresses } from '../gateway/addresses.ts';
 import type { SourceView } from '../gateway/assembly.ts';
 import type { KubernetesObject } from '../kubernetes/cluster.ts';
-import type { SourceRecord } from '../publish/record.ts';
+import type { RecordHead } from '../publish/record.ts';
 import { type SourceFaultReason, sourceFaultReasons } from '../reasons.ts';
 import { parseDuration } from '../resources/quantities.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
@@ -15,7 +15,7 @@ import type { LookMemory } from './look-plan.ts';
 
 /** What a source has on the volume, with what of its catalogue the status and the gateways need. */
 export interface PublishedRecord {
-  record: SourceRecord;
+  record: RecordHead;
   addresses: SourceAddresses;
   problems: readonly ProblemRow[];
 }

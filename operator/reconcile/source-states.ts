@@ -54,6 +54,7 @@ export class SourceStates {
     if (record === undefined || record.uid !== uid) return undefined;
     const catalogue = await readSourceCatalogue(this.#volume.root, record.catalogue).catch(() => undefined);
     if (catalogue === undefined) return undefined;
-    return { record, ...summaryOf(catalogue) };
+    const { contents: _contents, ...head } = record;
+    return { record: head, ...summaryOf(catalogue) };
   }
 }

@@ -4,7 +4,12 @@ import { test } from 'node:test';
 import { type Claimant, resolveAddresses } from '../../operator/gateway/addresses.ts';
 
 const skill = (name: string, folder = `skills/${name}`, address = name) => ({ kind: 'skill', address, name, folder });
-const claimant = (name: string, artifacts: ReturnType<typeof skill>[], files: string[] = [], library = 'tools'): Claimant => ({
+const claimant = (
+  name: string,
+  artifacts: ReturnType<typeof skill>[],
+  files: string[] = [],
+  library = 'tools',
+): Claimant => ({
   name,
   library,
   addresses: { artifacts, files },

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { matches, selectSources } from '../../operator/gateway/selection.ts';
 import type { KubernetesObject } from '../../operator/kubernetes/cluster.ts';
 
-const source = (name: string, created: string, labels: Record<string, string> = {}, deleted?: string): KubernetesObject => ({
+const source = (
+  name: string,
+  created: string,
+  labels: Record<string, string> = {},
+  deleted?: string,
+): KubernetesObject => ({
   apiVersion: 'lyceum.dev/v1alpha1',
   kind: 'SkillSource',
   metadata: {

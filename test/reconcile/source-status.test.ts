@@ -13,8 +13,20 @@ const publication: Publication = {
   built: before,
   size: 1000,
   files: 12,
-  counts: { skills: 2, prompts: 0, rules: 0, profiles: 0, files: 1, discovered: 3, duplicates: 0, rejected: 1, problems: 1 },
-  problems: [{ row: 'problem', path: 'skills/x/SKILL.md', line: 3, severity: 'error', reason: 'Empty', message: 'empty' }],
+  counts: {
+    skills: 2,
+    prompts: 0,
+    rules: 0,
+    profiles: 0,
+    files: 1,
+    discovered: 3,
+    duplicates: 0,
+    rejected: 1,
+    problems: 1,
+  },
+  problems: [
+    { row: 'problem', path: 'skills/x/SKILL.md', line: 3, severity: 'error', reason: 'Empty', message: 'empty' },
+  ],
 };
 
 function conditions(status: Record<string, unknown>): Record<string, Condition> {
@@ -42,11 +54,18 @@ test('a fetch that fails leaves artifact, revision and counts in the status, and
   assert.match(Ready?.message ?? '', /git\.example\.com refused.*still served/);
   assert.equal(Reconciling?.status, 'True');
   assert.equal(Stalled, undefined);
-  assert.deepEqual(status.artifact, { digest: publication.artifactDigest, lastUpdateTime: before, size: 1000, files: 12 });
+  assert.deepEqual(status.artifact, {
+    digest: publication.artifactDigest,
+    lastUpdateTime: before,
+    size: 1000,
+    files: 12,
+  });
 });
 
 test('a wrong spec is Stalled and not Reconciling', () => {
-  const { Ready, Stalled, Reconciling } = conditions(statusOf({ state: 'failed', reason: 'InvalidSpec', message: 'x' }));
+  const { Ready, Stalled, Reconciling } = conditions(
+    statusOf({ state: 'failed', reason: 'InvalidSpec', message: 'x' }),
+  );
   assert.equal(Ready?.status, 'False');
   assert.equal(Stalled?.status, 'True');
   assert.equal(Reconciling, undefined);
@@ -72,7 +91,14 @@ test('lastTransitionTime moves only when a condition flips', () => {
   const first = sourceStatus(undefined, 1, { state: 'ready' }, publication, undefined, before);
   const again = sourceStatus(first, 2, { state: 'ready' }, publication, undefined, now);
   assert.equal(conditions(again).Ready?.lastTransitionTime, before);
-  const failed = sourceStatus(again, 2, { state: 'failed', reason: 'TimedOut', message: 'x' }, publication, undefined, now);
+  const failed = sourceStatus(
+    again,
+    2,
+    { state: 'failed', reason: 'TimedOut', message: 'x' },
+    publication,
+    undefined,
+    now,
+  );
   assert.equal(conditions(failed).Ready?.lastTransitionTime, now);
 });
 
