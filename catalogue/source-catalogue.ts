@@ -37,7 +37,7 @@ export const artifactRowSchema = z.object({
   version: z.string(),
   /** The folder between a skill root and the skill, when it is a real group. */
   group: z.string().optional(),
-  /** Path of the artifact's folder from the repository's root, `` for the root. */
+  /** Path of the artifact's folder below `subdirectory`, as addresses are; `` for the root. */
   folder: z.string(),
   /** Whitespace collapsed; empty when there is none. */
   description: z.string(),

@@ -179,7 +179,7 @@ function artifactRow(
     name,
     version: parsed.version,
     ...(skill.group === undefined ? {} : { group: skill.group }),
-    folder: skill.folder,
+    folder: skill.relativeFolder,
     description: parsed.description,
     tags: parsed.tags,
     ...(parsed.frontmatter === undefined ? {} : { frontmatter: parsed.frontmatter }),

@@ -100,7 +100,7 @@ test('below a subdirectory everything is relative to it, problems start at the r
     result.files.map(({ path }) => path),
     ['docs/x.md'],
   );
-  assert.equal(result.artifacts[0]!.folder, 'packs/p/skills/a');
+  assert.equal(result.artifacts[0]!.folder, 'skills/a');
   assert.deepEqual(told(result), [
     'NoFrontmatter packs/p/skills/bad/SKILL.md:1',
     'NotAdvertised packs/p/skills/bad/SKILL.md:1',
