@@ -1,0 +1,40 @@
+// `lyceum server` in a process of its own, as it is deployed, on a free port.
+import { join } from 'node:path';
+import { Child } from '../child.ts';
+import { gateway } from './catalogue.ts';
+import type { Usage, UsageQuestion } from './observed.ts';
+
+export class LyceumServer implements AsyncDisposable {
+  readonly #child: Child;
+  /** `http://127.0.0.1:PORT`. */
+  readonly origin: string;
+
+  private constructor(child: Child, origin: string) {
+    this.#child = child;
+    this.origin = origin;
+  }
+
+  /** Resolves when it says that it serves. @param volume the folder that was published to */
+  static async start(volume: string): Promise<LyceumServer> {
+    const origin = Promise.withResolvers<string>();
+    const args = ['server', '--volume', volume, '--namespace', gateway.namespace, '--gateway', gateway.name];
+    const child = new Child('../cli/main.ts', {
+      args: [...args, '--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
+      nodeOptions: ['--expose-gc', '--import', join(import.meta.dirname, 'observed.ts')],
+      errorLine: (line) => {
+        const { url, msg, level } = JSON.parse(line) as { url?: string; msg: string; level: number };
+        if (url !== undefined) origin.resolve(url);
+        else if (level >= 40) console.error(`bench: lyceum server says: ${msg}`);
+      },
+    });
+    return new LyceumServer(child, await origin.promise);
+  }
+
+  usage(question: UsageQuestion): Promise<Usage> {
+    return this.#child.ask<Usage>(question);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child[Symbol.asyncDispose]();
+  }
+}
