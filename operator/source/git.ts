@@ -9,6 +9,7 @@ import { GitRepository } from '../../upstream/git/repository.ts';
 import { decodeTreeMemory, encodeTreeMemory } from '../../upstream/git/tree-memory.ts';
 import type { Walked } from '../../upstream/git/walk.ts';
 import type { GuardedClient } from '../../upstream/guard/client.ts';
+import { newPace, type Pace } from '../../upstream/pace.ts';
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
@@ -62,20 +63,19 @@ async function openTree(repository: GitRepository, tip: Tip, context: LookContex
   const file = await context.memory.load();
   const known = file === undefined ? undefined : decodeTreeMemory(file);
   const walked = await repository.tree(tip.commit, known);
-  const links = await readLinks(repository, walked, known?.links);
+  const pace = newPace(context.signal);
+  const links = await readLinks(repository, walked, known?.links, pace);
   if (known?.commit !== tip.commit || links.size !== known.links.size) {
     const memory = { commit: tip.commit, root: walked.root, trees: walked.trees, links };
     await context.memory.save(encodeTreeMemory(memory));
   }
   const problems = walked.remarks.map(({ reason, path, message }) => problem(reason, path, message));
-  const entries: TreeEntry[] = [];
-  for (const { path, oid, link } of walked.entries) {
-    const target = link ? linkTarget(links.get(oid)) : undefined;
-    if (link && target === undefined) {
-      problems.push(problem('LinkBroken', path, 'the target of this link is no path; mend or remove the link'));
-      continue;
-    }
-    entries.push({ path, id: `sha1:${oid}`, ...(target === undefined ? {} : { link: target }) });
+  const entries: TreeEntry[] = walked.files;
+  for (const { path, oid } of walked.links) {
+    await pace();
+    const link = linkTarget(links.get(oid));
+    if (link !== undefined) entries.push({ path, id: `sha1:${oid}`, link });
+    else problems.push(problem('LinkBroken', path, 'the target of this link is no path; mend or remove the link'));
   }
   let total = 0;
   return {
@@ -97,13 +97,14 @@ function linkTarget(bytes: Buffer | undefined): string | undefined {
 /** The targets of the tree's links, those known from the last look without asking. */
 async function readLinks(
   repository: GitRepository,
-  { entries }: Walked,
+  { links: walked }: Walked,
   known: ReadonlyMap<string, Buffer> | undefined,
+  pace: Pace,
 ): Promise<Map<string, Buffer>> {
   const links = new Map<string, Buffer>();
   const unknown = new Set<string>();
-  for (const { oid, link } of entries) {
-    if (!link) continue;
+  for (const { oid } of walked) {
+    await pace();
     const target = known?.get(oid);
     if (target !== undefined) links.set(oid, target);
     else unknown.add(oid);

@@ -18,12 +18,10 @@ export interface TreeItem {
 export class TreeDamaged extends Error {}
 
 /**
- * The items in their order. Where two have one name the first is kept, the others are not fit.
+ * The items in their order, one at a time: a folder may have half a million.
  * @throws TreeDamaged
  */
-export function parseTree(data: Buffer): TreeItem[] {
-  const items: TreeItem[] = [];
-  const names = new Set<string>();
+export function* treeItems(data: Buffer): Generator<TreeItem> {
   for (let at = 0; at < data.length; ) {
     const space = data.indexOf(0x20, at);
     const nul = data.indexOf(0, space + 1);
@@ -34,18 +32,16 @@ export function parseTree(data: Buffer): TreeItem[] {
     const oid = data.toString('hex', nul + 1, nul + 21);
     at = nul + 21;
     const text = isUtf8(raw) ? raw.toString('utf8') : undefined;
-    const why = text === undefined ? 'is not UTF-8' : unfit(text, names);
-    if (text !== undefined) names.add(text);
-    items.push({
+    const why = text === undefined ? 'is not UTF-8' : unfit(text);
+    yield {
       kind: kindOf(Number.parseInt(mode, 8)),
       shown: shownName(raw, text),
       name: why === undefined ? text : undefined,
       why,
       nameBytes: raw.length,
       oid,
-    });
+    };
   }
-  return items;
 }
 
 /** By the file type alone: permissions vary with the tool that wrote the tree (100664 is a file as well). */
@@ -68,14 +64,13 @@ function kindOf(mode: number): TreeKind {
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 const gitFolder = /^(\.git|git~1)[ .]*(:.*)?$/i;
 
-function unfit(name: string, before: ReadonlySet<string>): string | undefined {
+function unfit(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (name === '.' || name === '..') return 'means another folder';
   if (name.includes('/')) return 'holds a slash';
   if (name.includes('\\')) return 'holds a backslash';
   if (/[\n\r]/.test(name)) return 'holds a line break';
   if (gitFolder.test(name.replace(ignoredByHfs, ''))) return "is git's own";
-  if (before.has(name)) return 'stands twice in its folder';
   return undefined;
 }
 

@@ -2,13 +2,18 @@
 import { UpstreamFault } from '../fault.ts';
 import { treeCaps } from '../limits.ts';
 import type { Pace } from '../pace.ts';
-import { parseTree, TreeDamaged, type TreeItem } from './tree.ts';
+import { TreeDamaged, type TreeItem, treeItems } from './tree.ts';
 
-/** A file or a link, by the blob that has its bytes or its target. */
-export interface WalkedEntry {
+/** A file, and git's name for its bytes: `sha1:<40 hex>`. */
+export interface WalkedFile {
+  path: string;
+  id: string;
+}
+
+/** A symbolic link, and the blob that holds its target. */
+export interface WalkedLink {
   path: string;
   oid: string;
-  link: boolean;
 }
 
 /** What had to be left out. */
@@ -19,7 +24,8 @@ export interface Remark {
 }
 
 export interface Walked {
-  entries: WalkedEntry[];
+  files: WalkedFile[];
+  links: WalkedLink[];
   remarks: Remark[];
   /** Every tree object that was met. */
   trees: Map<string, Buffer>;
@@ -28,7 +34,7 @@ export interface Walked {
 /** A tree that the commit names and that is not at hand. */
 export class TreeMissing extends Error {}
 
-/** What a tree object unfolds to. Its items are not kept: half a million of them are a burden. */
+/** What a tree object unfolds to. */
 interface Measured {
   /** Entries of all kinds, in all levels below. */
   entries: number;
@@ -45,36 +51,49 @@ interface Measured {
  */
 export async function walk(root: string, find: (oid: string) => Buffer | undefined, pace: Pace): Promise<Walked> {
   const trees = new Map<string, Buffer>();
-  await measure(root, find, trees, pace);
-  const walked: Walked = { entries: [], remarks: [], trees };
-  const open = [{ prefix: '', shownPrefix: '', items: parse(trees.get(root)!), next: 0 }];
-  for (let folder = open.at(-1); folder !== undefined; folder = open.at(-1)) {
-    const item = folder.items[folder.next++];
-    if (item === undefined) {
-      open.pop();
-      continue;
-    }
-    await pace();
-    const shown = folder.shownPrefix + item.shown;
-    const remark = remarkOn(item, shown);
-    if (remark !== undefined) {
-      walked.remarks.push(remark);
-      continue;
-    }
-    const path = folder.prefix + item.name;
-    if (item.kind === 'folder') {
-      open.push({ prefix: `${path}/`, shownPrefix: `${shown}/`, items: parse(trees.get(item.oid)!), next: 0 });
-    } else {
-      walked.entries.push({ path, oid: item.oid, link: item.kind === 'link' });
-    }
+  const walked: Walked = { files: [], links: [], remarks: [], trees };
+  try {
+    await measure(root, find, trees, pace);
+    await list(root, walked, pace);
+  } catch (error) {
+    if (!(error instanceof TreeDamaged)) throw error;
+    throw new UpstreamFault('UpstreamInvalid', 'the repository holds a damaged tree object; run git fsck on it');
   }
   return walked;
 }
 
-function remarkOn(item: TreeItem, path: string): Remark | undefined {
-  if (item.name === undefined) {
+/** Lists a tree whose size has been measured. */
+async function list(root: string, { trees, files, links, remarks }: Walked, pace: Pace): Promise<void> {
+  const begin = (oid: string, prefix: string, shownPrefix: string) => {
+    return { prefix, shownPrefix, items: treeItems(trees.get(oid)!), names: new Set<string>() };
+  };
+  const open = [begin(root, '', '')];
+  for (let folder = open.at(-1); folder !== undefined; folder = open.at(-1)) {
+    await pace();
+    const { value: item } = folder.items.next();
+    if (item === undefined) {
+      open.pop();
+      continue;
+    }
+    const shown = folder.shownPrefix + item.shown;
+    const remark = remarkOn(item, folder.names, shown);
+    if (item.name !== undefined) folder.names.add(item.name);
+    if (remark !== undefined) {
+      remarks.push(remark);
+      continue;
+    }
+    const path = folder.prefix + item.name;
+    if (item.kind === 'folder') open.push(begin(item.oid, `${path}/`, `${shown}/`));
+    else if (item.kind === 'link') links.push({ path, oid: item.oid });
+    else files.push({ path, id: `sha1:${item.oid}` });
+  }
+}
+
+function remarkOn(item: TreeItem, before: ReadonlySet<string>, path: string): Remark | undefined {
+  const why = item.name !== undefined && before.has(item.name) ? 'stands twice in its folder' : item.why;
+  if (why !== undefined) {
     const what = item.kind === 'folder' ? 'folder, with all that is in it,' : 'file';
-    return { reason: 'BadFileName', path, message: `the name ${item.why}, so the ${what} is left out; rename it` };
+    return { reason: 'BadFileName', path, message: `the name ${why}, so the ${what} is left out; rename it` };
   }
   if (item.kind === 'submodule') {
     return {
@@ -102,12 +121,13 @@ async function measure(
     if (data === undefined) throw new TreeMissing(oid);
     trees.set(oid, data);
     const sum: Measured = { entries: 0, height: 1, pathBytes: 0 };
-    return { oid, items: parse(data), next: 0, sum };
+    return { oid, items: treeItems(data), waiting: undefined as TreeItem | undefined, sum };
   };
   const open = [begin(root)];
   for (let tree = open.at(-1); tree !== undefined; tree = open.at(-1)) {
     await pace();
-    const item = tree.items[tree.next];
+    const item = tree.waiting ?? tree.items.next().value;
+    tree.waiting = undefined;
     if (item === undefined) {
       done.set(tree.oid, tree.sum);
       open.pop();
@@ -116,11 +136,11 @@ async function measure(
     const walksInto = item.kind === 'folder' && item.name !== undefined;
     const below = walksInto ? done.get(item.oid) : undefined;
     if (walksInto && below === undefined) {
+      tree.waiting = item;
       open.push(begin(item.oid));
       if (open.length > treeCaps.depth) throw tooDeep();
       continue;
     }
-    tree.next++;
     const { sum } = tree;
     sum.entries += 1 + (below?.entries ?? 0);
     sum.height = Math.max(sum.height, 1 + (below?.height ?? 0));
@@ -143,12 +163,3 @@ async function measure(
 
 const tooDeep = (): UpstreamFault =>
   new UpstreamFault('LimitExceeded', `the tree is more than ${treeCaps.depth} folders deep, which no field raises`);
-
-function parse(data: Buffer): TreeItem[] {
-  try {
-    return parseTree(data);
-  } catch (error) {
-    if (!(error instanceof TreeDamaged)) throw error;
-    throw new UpstreamFault('UpstreamInvalid', 'the repository holds a damaged tree object; run git fsck on it');
-  }
-}

@@ -36,7 +36,7 @@ class Trees {
   }
 }
 
-const paths = (walked: Walked) => walked.entries.map(({ path }) => path);
+const paths = (walked: Walked) => walked.files.map(({ path }) => path);
 const remarks = (walked: Walked) => walked.remarks.map(({ reason, path }) => [reason, path]);
 
 test('files, links and folders come out in the order of the tree, submodules and the rest as remarks', async () => {
@@ -57,14 +57,18 @@ test('files, links and folders come out in the order of the tree, submodules and
       ['0', 'nothing'],
     ]),
   );
-  assert.deepEqual(walked.entries.slice(0, 5), [
-    { path: 'a.md', oid: file, link: false },
-    { path: 'b.md', oid: file, link: false },
-    { path: 'c.md', oid: file, link: false },
-    { path: 'd/run.sh', oid: file, link: false },
-    { path: 'd/to', oid: '1'.repeat(40), link: true },
+  const id = `sha1:${file}`;
+  assert.deepEqual(walked.files, [
+    { path: 'a.md', id },
+    { path: 'b.md', id },
+    { path: 'c.md', id },
+    { path: 'd/run.sh', id },
+    { path: 'e/run.sh', id },
   ]);
-  assert.deepEqual(paths(walked).slice(5), ['e/run.sh', 'e/to']);
+  assert.deepEqual(walked.links, [
+    { path: 'd/to', oid: '1'.repeat(40) },
+    { path: 'e/to', oid: '1'.repeat(40) },
+  ]);
   assert.deepEqual(remarks(walked), [
     ['Submodule', 'sub'],
     ['SpecialFile', 'device'],
@@ -140,7 +144,7 @@ describe('a name', () => {
             ['100644', 'e\u0301.md'],
           ]),
         )
-      ).entries.length,
+      ).files.length,
       2,
     );
   });
@@ -155,7 +159,7 @@ describe('a name', () => {
         ['40000', 'a', inner],
       ]),
     );
-    assert.deepEqual(walked.entries, [{ path: 'a', oid: '1'.repeat(40), link: false }]);
+    assert.deepEqual(walked.files, [{ path: 'a', id: `sha1:${'1'.repeat(40)}` }]);
     assert.deepEqual(remarks(walked), [
       ['BadFileName', 'a'],
       ['BadFileName', 'a'],
@@ -194,7 +198,7 @@ describe('a tree', () => {
     const trees = new Trees();
     const leaf = trees.add(Array.from({ length: 999 }, (_, index) => ['100644', `f${index}`]));
     const folders = Array.from({ length: 500 }, (_, index): [string, string, string] => ['40000', `d${index}`, leaf]);
-    assert.equal((await trees.walk(trees.add(folders))).entries.length, 499_500);
+    assert.equal((await trees.walk(trees.add(folders))).files.length, 499_500);
     await assert.rejects(trees.walk(trees.add([...folders, ['100644', 'one']])), limited(/500000 entries/));
   });
 
@@ -206,7 +210,7 @@ describe('a tree', () => {
 
   test('64 levels deep is read, deeper is not, however it is met first', async () => {
     const trees = new Trees();
-    assert.equal((await trees.walk(nested(trees, 63))).entries.length, 1);
+    assert.equal((await trees.walk(nested(trees, 63))).files.length, 1);
     await assert.rejects(trees.walk(nested(trees, 64)), limited(/64 folders deep/));
     await assert.rejects(trees.walk(nested(trees, 3000)), limited(/64 folders deep/));
     const shallow = nested(trees, 40);
@@ -227,7 +231,7 @@ describe('a tree', () => {
     const trees = new Trees();
     const long = (bytes: number) =>
       trees.add([['40000', 'd'.repeat(500), trees.add([['100644', 'é'.repeat(bytes / 2)]])]]);
-    assert.equal((await trees.walk(long(522))).entries.length, 1);
+    assert.equal((await trees.walk(long(522))).files.length, 1);
     await assert.rejects(trees.walk(long(524)), limited(/1024 bytes/));
   });
 
