@@ -1,5 +1,5 @@
 // A process that looks at git sources as a running operator does: fetch, harvest, publication on a volume.
-import type { SourceRecord } from '../../operator/publish/record.ts';
+import type { RecordHead } from '../../operator/publish/record.ts';
 import { Volume } from '../../operator/publish/volume.ts';
 import { deadlineOf } from '../../operator/reconcile/deadline.ts';
 import { effectiveLimits } from '../../operator/reconcile/limits.ts';
@@ -37,7 +37,7 @@ const backends = new Backends({
   closedFolders: [],
 });
 const cluster = new MemoryCluster();
-const records = new Map<string, SourceRecord>();
+const records = new Map<string, RecordHead>();
 
 answerQuestions<LookQuestion>(async ({ volume: folder, spec: written, again }) => {
   const volume = await Volume.open(folder);
