@@ -16,9 +16,10 @@ export interface LookQuestion {
   memory: LookMemory;
   /** Digest of the spec that the published catalogue was made with; absent when nothing is published. */
   publishedSpec: string | undefined;
-  /** Digest of the spec that the last look, good or bad, was made with. */
-  lookedSpec: string | undefined;
   spec: string;
+  /** metadata.generation now, and what it was at the last look, good or bad; undefined where that is not known. */
+  generation: number;
+  lookedGeneration: number | undefined;
   /** Value of the annotation `lyceum.dev/requestedAt`, and the value that was handled last. */
   request: string | undefined;
   handledRequest: string | undefined;
@@ -32,14 +33,14 @@ export interface LookQuestion {
 export type LookPlan = { look: 'fetch' | 'probe' } | { look: 'none'; inSeconds?: number };
 
 export function planLook(question: LookQuestion): LookPlan {
-  const { memory, publishedSpec, lookedSpec, spec, request, handledRequest, now } = question;
+  const { memory, publishedSpec, spec, generation, lookedGeneration, request, handledRequest, now } = question;
   const requested = request !== undefined && request !== handledRequest;
   if (requested) return { look: 'fetch' };
   const unfinished = publishedSpec !== spec;
   const due =
     !memory.looked ||
     memory.triggered ||
-    (lookedSpec !== undefined && lookedSpec !== spec) ||
+    (lookedGeneration !== undefined && lookedGeneration !== generation) ||
     (memory.dueAt !== undefined && memory.dueAt <= now);
   if (due) return { look: unfinished ? 'fetch' : 'probe' };
   return { look: 'none', ...(memory.dueAt === undefined ? {} : { inSeconds: (memory.dueAt - now) / 1000 }) };

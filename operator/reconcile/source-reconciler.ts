@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import type { Limits } from '../../upstream/limits.ts';
 import type { SourceView } from '../gateway/assembly.ts';
-import type { Cluster, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
+import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from '../kubernetes/cluster.ts';
 import type { SourceMetrics } from '../metrics.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault, type SourceFaultReason } from '../reasons.ts';
@@ -19,7 +19,15 @@ import { type LookOutcome, look, secretOf } from './look.ts';
 import { planLook } from './look-plan.ts';
 import { refreshDelay, retryDelay } from './schedule.ts';
 import { contentEvent, faultEvent, rejectionEvent } from './source-events.ts';
-import { type SourceState, settingsOf, shownState, specDigest, summaryOf, viewOf } from './source-state.ts';
+import {
+  rememberedBy,
+  type SourceState,
+  settingsOf,
+  shownState,
+  specDigest,
+  summaryOf,
+  viewOf,
+} from './source-state.ts';
 import { SourceStates } from './source-states.ts';
 import { type Publication, type Standing, sourceStatus, summary } from './source-status.ts';
 
@@ -41,6 +49,9 @@ export interface SourceReconcilerOptions {
 
 /** The annotation that asks for a look now, whatever the probe would say. Any new value asks again. */
 export const requestAnnotation = 'lyceum.dev/requestedAt';
+
+/** Seconds until a volume that could not be read is read again. */
+const storageRetrySeconds = 10;
 
 /** What one chain works on. */
 interface Chain {
@@ -82,17 +93,31 @@ export class SourceReconciler {
   async reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
     const object = this.#options.cluster.sources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return this.#forget(key);
-    const chain: Chain = {
-      key,
-      object,
-      state: await this.#states.of(object),
-      request: object.metadata.annotations[requestAnnotation],
-    };
+    const request = object.metadata.annotations[requestAnnotation];
+    const state = await this.#states.of(object).catch((error: unknown) => {
+      if (error instanceof SourceFault) return error;
+      throw error;
+    });
+    if (state instanceof SourceFault) return this.#failUnread(object, state);
+    const chain: Chain = { key, object, state, request };
     const parsed = parseSkillSource(object);
     if (!parsed.ok) return this.#fail(chain, new SourceFault('InvalidSpec', parsed.message));
     chain.state.settings = settingsOf(object, parsed.spec);
     if (parsed.spec.suspend) return this.#suspend(chain);
     return this.#lookWhenDue(chain, parsed.spec, signal);
+  }
+
+  /** What the source has on the volume cannot be read: its status keeps telling of it as it did. */
+  async #failUnread(object: KubernetesObject, { reason, message }: SourceFault): Promise<ReconcileResult> {
+    const { cluster, now, log } = this.#options;
+    const { fault, handledRequest } = rememberedBy(object.status);
+    for (const event of faultEvent(fault, reason, message)) cluster.recordEvent(object, event);
+    if (fault?.reason !== reason) log.warn({ source: keyOf(object), reason, message }, 'source failed');
+    const standing: Standing = { state: 'failed', reason, message };
+    const { generation } = object.metadata;
+    const status = sourceStatus(object.status, generation, standing, 'as before', handledRequest, rfc3339(now()));
+    await cluster.applyStatus(object, status);
+    return { requeueAfterSeconds: storageRetrySeconds };
   }
 
   #forget(key: ObjectKey): ReconcileResult {
@@ -116,26 +141,27 @@ export class SourceReconciler {
     const plan = planLook({
       memory: state,
       publishedSpec: state.published?.record.specDigest,
-      lookedSpec: state.lookedSpec,
       spec: digest,
+      generation: object.metadata.generation,
+      lookedGeneration: state.lookedGeneration,
       request,
-      handledRequest: handledRequest(object),
+      handledRequest: state.handledRequest,
       now: now(),
     });
     if (plan.look === 'none') {
       await this.#tell(chain, standingOf(state));
       return plan.inSeconds === undefined ? {} : { requeueAfterSeconds: plan.inSeconds };
     }
-    if (state.published?.record.specDigest !== digest && state.lookedSpec !== digest) {
+    if (state.published?.record.specDigest !== digest && state.lookedGeneration !== object.metadata.generation) {
       await this.#tell(chain, { state: 'progressing', message: 'Fetching the current spec for the first time' });
     }
     state.looked = true;
     state.triggered = false;
-    state.lookedSpec = digest;
+    state.lookedGeneration = object.metadata.generation;
     const began = now();
+    let outcome: LookOutcome;
     try {
-      const outcome = await this.#look(chain, spec, digest, limits, plan.look === 'fetch', signal);
-      return await this.#succeed(chain, spec, outcome, began);
+      outcome = await this.#look(chain, spec, digest, limits, plan.look === 'fetch', signal);
     } catch (error) {
       if (signal.aborted) {
         state.triggered = true;
@@ -149,6 +175,7 @@ export class SourceReconciler {
     } finally {
       this.#options.metrics.fetchSeconds(chain.key, (now() - began) / 1000);
     }
+    return await this.#succeed(chain, spec, outcome, began);
   }
 
   async #look(
@@ -234,12 +261,19 @@ export class SourceReconciler {
 
   async #tell({ key, object, state, request }: Chain, standing: Standing): Promise<void> {
     const { cluster, metrics, now } = this.#options;
-    const handled = standing.state === 'ready' || standing.state === 'failed' ? request : handledRequest(object);
+    if (standing.state === 'ready' || standing.state === 'failed') state.handledRequest = request;
     const current = cluster.sources.get(key);
     if (current === undefined || current.metadata.uid !== object.metadata.uid) return;
     const publication = publicationOf(state);
     const { generation } = object.metadata;
-    const status = sourceStatus(current.status, generation, standing, publication, handled, rfc3339(now()));
+    const status = sourceStatus(
+      current.status,
+      generation,
+      standing,
+      publication,
+      state.handledRequest,
+      rfc3339(now()),
+    );
     metrics.standing(key, shownState(state), publication?.counts);
     await cluster.applyStatus(current, status);
   }
@@ -255,6 +289,3 @@ function standingOf({ fault, published }: SourceState): Standing {
   if (fault) return { state: 'failed', reason: fault.reason as SourceFaultReason, message: fault.message };
   return published ? { state: 'ready' } : { state: 'progressing', message: 'Waiting for the first look' };
 }
-
-const handledRequest = (object: KubernetesObject): string | undefined =>
-  (object.status as { lastHandledReconcileAt?: string } | undefined)?.lastHandledReconcileAt;

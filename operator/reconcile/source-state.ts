@@ -44,8 +44,10 @@ export interface SourceState extends LookMemory {
   published?: PublishedRecord;
   /** Failed looks in a row. */
   failures: number;
-  /** Digest of the spec of the last look, good or bad. */
-  lookedSpec?: string;
+  /** metadata.generation at the last look, good or bad. */
+  lookedGeneration?: number;
+  /** Value of the annotation that asks for a look, as it was handled last. */
+  handledRequest: string | undefined;
   /** resourceVersion of the Secret that the last look used; `absent` when it was not there. */
   secretVersion?: string;
   /** Of the last valid spec: what gateways show and scope by. */
@@ -106,9 +108,11 @@ export function shownState({ published, fault }: Pick<SourceState, 'published' |
   return fault ? 'failed' : 'pending';
 }
 
-/** The fault that a status tells of, so that a restart does not take a stale source for a healthy one. */
-export function faultOf(status: unknown): SourceState['fault'] {
+/** What a status tells of the looks before, so that a restart does not take a stale source for a healthy one. */
+export function rememberedBy(status: unknown): Pick<SourceState, 'fault' | 'lookedGeneration' | 'handledRequest'> {
+  const handledRequest = (status as { lastHandledReconcileAt?: string } | undefined)?.lastHandledReconcileAt;
   const ready = conditionOf(status, 'Ready');
-  if (ready?.status !== 'False' || !(ready.reason in sourceFaultReasons)) return undefined;
-  return { reason: ready.reason as SourceFaultReason, message: ready.message };
+  if (ready?.status !== 'False' || !Object.hasOwn(sourceFaultReasons, ready.reason)) return { handledRequest };
+  const fault = { reason: ready.reason as SourceFaultReason, message: ready.message };
+  return { handledRequest, fault, lookedGeneration: ready.observedGeneration };
 }

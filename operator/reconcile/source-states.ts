@@ -4,29 +4,36 @@ import type { KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
 import { keyOf } from '../kubernetes/cluster.ts';
 import { readRecord } from '../publish/record.ts';
 import type { Volume } from '../publish/volume.ts';
-import { faultOf, type PublishedRecord, type SourceState, summaryOf } from './source-state.ts';
+import { type PublishedRecord, rememberedBy, type SourceState, summaryOf } from './source-state.ts';
 
 export class SourceStates {
   readonly #volume: Volume;
-  readonly #states = new Map<ObjectKey, Promise<SourceState>>();
+  readonly #states = new Map<ObjectKey, { uid: string; state: Promise<SourceState> }>();
 
   constructor(volume: Volume) {
     this.#volume = volume;
   }
 
-  /** An object of the same name with another uid is another source: nothing of the old one counts for it. */
+  /**
+   * An object of the same name with another uid is another source: nothing of the old one counts for it.
+   * @throws SourceFault StorageFailed when the volume cannot be read; the next call tries again
+   */
   async of(object: KubernetesObject): Promise<SourceState> {
     const key = keyOf(object);
+    const { uid } = object.metadata;
     const known = this.#states.get(key);
-    if (known && (await known).uid === object.metadata.uid) return known;
-    const made = this.#make(object);
+    if (known?.uid === uid) return await known.state;
+    const made = { uid, state: this.#make(object) };
     this.#states.set(key, made);
-    return made;
+    made.state.catch(() => {
+      if (this.#states.get(key) === made) this.#states.delete(key);
+    });
+    return await made.state;
   }
 
-  /** The state of a source that has been seen. */
-  get(key: ObjectKey): Promise<SourceState> | undefined {
-    return this.#states.get(key);
+  /** The state of a source that has been seen and whose files on the volume could be read. */
+  async get(key: ObjectKey): Promise<SourceState | undefined> {
+    return await this.#states.get(key)?.state.catch(() => undefined);
   }
 
   forget(key: ObjectKey): void {
@@ -36,14 +43,13 @@ export class SourceStates {
   async #make(object: KubernetesObject): Promise<SourceState> {
     const { uid } = object.metadata;
     const published = await this.#published(object);
-    const fault = faultOf(object.status);
     return {
       uid,
       looked: false,
       triggered: false,
       failures: 0,
       ...(published === undefined ? {} : { published, settings: published.record.settings }),
-      ...(fault === undefined ? {} : { fault }),
+      ...rememberedBy(object.status),
     };
   }
 

@@ -27,20 +27,24 @@ export interface Publication {
 /** Problems that a status shows; all of them are published with the catalogue. */
 export const shownProblems = 20;
 
-/** @param now RFC 3339 */
+/**
+ * @param publication what is published; `as before` where that cannot be told now
+ * @param now RFC 3339
+ */
 export function sourceStatus(
   before: unknown,
   generation: number,
   standing: Standing,
-  publication: Publication | undefined,
+  publication: Publication | 'as before' | undefined,
   handledRequest: string | undefined,
   now: string,
 ): Record<string, unknown> {
-  const conditions = transition(conditionsOf(before), wantedConditions(before, standing, publication), generation, now);
+  const told = publication === 'as before' ? undefined : publication;
+  const conditions = transition(conditionsOf(before), wantedConditions(before, standing, told), generation, now);
   return {
     observedGeneration: generation,
     conditions,
-    ...(publication === undefined ? {} : published(publication)),
+    ...(publication === 'as before' ? publishedBefore(before) : published(told)),
     ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
   };
 }
@@ -83,7 +87,15 @@ function wantedConditions(before: unknown, standing: Standing, publication?: Pub
   }
 }
 
-function published(publication: Publication): Record<string, unknown> {
+function publishedBefore(before: unknown): Record<string, unknown> {
+  const status = Object.entries((before ?? {}) as Record<string, unknown>);
+  return Object.fromEntries(status.filter(([field]) => publishedFields.includes(field)));
+}
+
+const publishedFields = ['revision', 'artifact', 'counts', 'problems'];
+
+function published(publication: Publication | undefined): Record<string, unknown> {
+  if (publication === undefined) return {};
   const { revision, artifactDigest, built, size, files, counts } = publication;
   return {
     revision,

@@ -5,8 +5,9 @@ import { type LookQuestion, planLook } from '../../operator/reconcile/look-plan.
 const settled: LookQuestion = {
   memory: { looked: true, triggered: false, dueAt: 10_000 },
   publishedSpec: 'a',
-  lookedSpec: 'a',
   spec: 'a',
+  generation: 1,
+  lookedGeneration: 1,
   request: undefined,
   handledRequest: undefined,
   now: 4_000,
@@ -30,11 +31,17 @@ test('a refresh that is due asks only whether upstream moved', () => {
 });
 
 test('a changed spec is fetched at once, even where upstream did not move', () => {
-  assert.deepEqual(planLook({ ...settled, spec: 'b' }), { look: 'fetch' });
+  assert.deepEqual(planLook({ ...settled, spec: 'b', generation: 2 }), { look: 'fetch' });
+});
+
+test('another refresh, timeout or Secret is tried at once, by a probe where the same would be harvested', () => {
+  assert.deepEqual(planLook({ ...settled, generation: 2 }), { look: 'probe' });
+  const withoutRefresh = { looked: true, triggered: false };
+  assert.deepEqual(planLook({ ...settled, memory: withoutRefresh, generation: 2 }), { look: 'probe' });
 });
 
 test('a spec whose first look failed is not looked at again before its pause is over', () => {
-  const failed = { ...settled, spec: 'b', lookedSpec: 'b' };
+  const failed = { ...settled, spec: 'b', generation: 2, lookedGeneration: 2 };
   assert.deepEqual(planLook(failed), { look: 'none', inSeconds: 6 });
   assert.deepEqual(planLook({ ...failed, now: 10_000 }), { look: 'fetch' });
 });

@@ -1,0 +1,75 @@
+// What becomes of a source whose spec changes back and forth, and of one whose files on the volume cannot be read.
+import assert from 'node:assert/strict';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { recordPath } from '../../catalogue/layout.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { MemoryCluster } from '../fixtures/memory-cluster.ts';
+import { OperatorFixture, skillText } from '../fixtures/operator.ts';
+
+const url = 'configmap://rules';
+const ready = (operator: OperatorFixture, wanted = 'True/Succeeded'): Promise<unknown> =>
+  eventually(
+    `Ready=${wanted}`,
+    () => operator.cluster.condition('sources', 'rules', 'Ready'),
+    (is) => is === wanted,
+  );
+
+function clusterWithRules(): MemoryCluster {
+  const cluster = new MemoryCluster();
+  cluster.configMap('rules', { 'skills__style__SKILL.md': skillText('style') });
+  cluster.source('rules', { spec: { url } });
+  cluster.gateway('agents');
+  return cluster;
+}
+
+test('a wrong spec that is put back as it was is Ready again', async () => {
+  await using operator = await OperatorFixture.start({}, clusterWithRules());
+  await ready(operator);
+  operator.cluster.source('rules', { spec: { url: 'ftp://example.com/x' } });
+  await ready(operator, 'False/InvalidSpec');
+  operator.cluster.source('rules', { spec: { url } });
+  await ready(operator);
+  assert.equal(operator.cluster.condition('sources', 'rules', 'Stalled'), undefined);
+});
+
+test('a refresh that is added to a source holds from then on', async () => {
+  await using operator = await OperatorFixture.start({}, clusterWithRules());
+  await ready(operator);
+  operator.cluster.source('rules', { spec: { url, refresh: '5s' } });
+  operator.cluster.configMapData.set('rules', { 'skills__tone__SKILL.md': skillText('tone') });
+  const served = async () => (await operator.catalogue('rules'))?.artifacts.map(({ address }) => address).join();
+  await eventually('what changed', served, (list) => list === 'tone', 8);
+  operator.cluster.configMapData.set('rules', { 'skills__voice__SKILL.md': skillText('voice') });
+  await eventually('what changed next', served, (list) => list === 'voice', 8);
+});
+
+test('a record that cannot be read is StorageFailed, keeps what the status tells of, and recovers by itself', async () => {
+  await using operator = await OperatorFixture.start({}, clusterWithRules());
+  await ready(operator);
+  const { artifact, counts } = operator.cluster.status('sources', 'rules');
+  const index = await eventually(
+    'the index',
+    () => operator.index(),
+    ({ sources }) => sources[0]?.catalogue !== undefined,
+  );
+  await operator.stop();
+  const record = join(operator.volume, recordPath('default', 'rules'));
+  await rename(record, `${record}.away`);
+  await mkdir(record);
+  await operator.start();
+  await ready(operator, 'False/StorageFailed');
+  assert.deepEqual(operator.cluster.status('sources', 'rules').artifact, artifact);
+  assert.deepEqual(operator.cluster.status('sources', 'rules').counts, counts);
+  await eventually(
+    'the gateway says so too',
+    () => operator.cluster.condition('gateways', 'agents', 'Ready'),
+    (is) => is === 'False/StorageFailed',
+  );
+  assert.deepEqual(await operator.index(), index);
+  await rm(record, { recursive: true });
+  await rename(`${record}.away`, record);
+  await ready(operator);
+  assert.deepEqual(operator.cluster.status('sources', 'rules').artifact, artifact);
+});
