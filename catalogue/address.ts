@@ -16,6 +16,17 @@ export function encodePath(path: string): string {
   return encoded;
 }
 
+/** The path whose listed form this is; undefined where it is no path's. */
+export function pathOfListed(listed: string): string | undefined {
+  let path: string;
+  try {
+    path = decodeURIComponent(listed);
+  } catch {
+    return undefined;
+  }
+  return encodePath(path) === listed ? path : undefined;
+}
+
 /** The listed URI of an address, `grafana/loki/a b.md` to `skill://grafana/loki/a%20b.md`. */
 export const listedUri = (address: string): string => addressScheme + encodePath(address);
 

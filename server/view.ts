@@ -1,5 +1,5 @@
 // A view: what one scope lets through of one snapshot. Every answer is made from a view, so no door can forget the scope.
-import { type Scope, scopeKey } from './scope.ts';
+import { type Ceiling, type Scope, scopeKey } from './scope.ts';
 import type { Library, PackFile, Skill, Snapshot, SourceContent } from './snapshot/snapshot.ts';
 
 /** A library with what is visible of it; it may have no skill, or no file, but not neither. */
@@ -50,18 +50,9 @@ export function visible(snapshot: Snapshot, scope: Scope): View {
 }
 
 function makeView(snapshot: Snapshot, scope: Scope): View {
-  const rules = scope.map(({ library, tags }) => ({
-    // A library's name always means the library; any other word means a group.
-    library: library !== undefined && snapshot.libraries.has(library) ? library : undefined,
-    group: library !== undefined && !snapshot.libraries.has(library) ? library : undefined,
-    tags,
-  }));
-  type Rule = (typeof rules)[number];
-  const reachesSource = ({ library, tags }: Rule, { from }: { from: SourceContent }): boolean =>
-    (library === undefined || library === from.library) &&
-    (tags === undefined || tags.some((tag) => tag === kindWord || from.tags.has(tag)));
+  const rules = scope.map((level) => ruleOf(snapshot, level));
   const reachesSkill = (rule: Rule, skill: Skill): boolean =>
-    reachesSource(rule, skill) && (rule.group === undefined || rule.group === skill.row.group);
+    rule.sources.has(skill.from) && (rule.group === undefined || rule.group === skill.row.group);
   // A group lets through the shared files of the libraries in which the other levels leave it a skill.
   const librariesOfGroups = rules
     .filter(({ group }) => group !== undefined)
@@ -74,7 +65,7 @@ function makeView(snapshot: Snapshot, scope: Scope): View {
     });
   const seesSkill = (skill: Skill): boolean => rules.every((rule) => reachesSkill(rule, skill));
   const seesSource = (from: SourceContent): boolean =>
-    rules.every((rule) => reachesSource(rule, { from })) &&
+    rules.every(({ sources }) => sources.has(from)) &&
     librariesOfGroups.every((libraries) => libraries.has(from.library));
   const sourcesSeen = new Set(snapshot.sources.map(({ content }) => content).filter(seesSource));
   const seesFile = (file: PackFile): boolean => sourcesSeen.has(file.from);
@@ -100,8 +91,27 @@ function makeView(snapshot: Snapshot, scope: Scope): View {
   return { snapshot, skills, libraries, groups, seesSkill, seesFile, ttlMs: ttl * 1000 };
 }
 
+/** One level of a scope, against a snapshot: what a source decides is decided once a source, not once a skill. */
+interface Rule {
+  group: string | undefined;
+  sources: ReadonlySet<SourceContent>;
+}
+
 /** The tag that every skill has, and every file beside the skills. */
 const kindWord = 'skill';
+
+function ruleOf(snapshot: Snapshot, { library, tags }: Ceiling): Rule {
+  // A library's name always means the library; any other word means a group.
+  const isLibrary = library !== undefined && snapshot.libraries.has(library);
+  const wanted = tags && new Set(tags);
+  const isWanted = (from: SourceContent): boolean =>
+    wanted === undefined || wanted.has(kindWord) || !from.tags.isDisjointFrom(wanted);
+  const contents = snapshot.sources.map(({ content }) => content);
+  return {
+    group: isLibrary ? undefined : library,
+    sources: new Set(contents.filter((from) => (!isLibrary || library === from.library) && isWanted(from))),
+  };
+}
 
 function put<T>(table: Map<string, T[]>, key: string, value: T): void {
   const list = table.get(key);

@@ -26,7 +26,9 @@ const longestUri = 8192;
  */
 export function resolve(view: View, uri: string): Target | undefined {
   if (!uri.startsWith(addressScheme) || uri.length > longestUri) return undefined;
-  const address = uri.slice(addressScheme.length).replace(/\/+$/, '');
+  let end = uri.length;
+  while (uri[end - 1] === '/') end--;
+  const address = uri.slice(addressScheme.length, end);
   const slash = address.indexOf('/');
   return slash === -1
     ? resolveIndex(view, address)

@@ -1,5 +1,6 @@
 // The two keys of a file: the form that listings carry, and the raw path. Where two files want one key, the first wins.
-import { encodePath } from '../../catalogue/address.ts';
+import { encodePath, pathOfListed } from '../../catalogue/address.ts';
+import { byCodePoint } from '../../catalogue/names.ts';
 import type { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactRow, FileRow } from '../../catalogue/source-catalogue.ts';
 
@@ -26,6 +27,19 @@ export async function keyedFiles<T>(
 }
 
 /** The file of an artifact at a requested path: the listed form first, then the raw one, as exact strings. */
-export function artifactFile(row: ArtifactRow, path: string): FileRow | undefined {
-  return row.files.find((file) => encodePath(file.path) === path) ?? row.files.find((file) => file.path === path);
+export function artifactFile({ files }: ArtifactRow, requested: string): FileRow | undefined {
+  const path = pathOfListed(requested);
+  return (path === undefined ? undefined : fileAt(files, path)) ?? fileAt(files, requested);
+}
+
+/** @param files sorted by code point of the path, as a catalogue has them */
+function fileAt(files: readonly FileRow[], path: string): FileRow | undefined {
+  let low = 0;
+  let high = files.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (byCodePoint(files[middle]!.path, path) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return files[low]?.path === path ? files[low] : undefined;
 }

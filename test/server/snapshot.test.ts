@@ -5,8 +5,10 @@ import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index } from '../../catalogue/index-file.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactRow, PackFileRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
+import { resolve } from '../../server/answers/read.ts';
 import { intersect, settingScope } from '../../server/scope.ts';
 import { buildSnapshot } from '../../server/snapshot/build.ts';
+import { artifactFile } from '../../server/snapshot/keys.ts';
 import { sortInSlices } from '../../server/snapshot/sort.ts';
 import { visible } from '../../server/view.ts';
 
@@ -137,6 +139,55 @@ describe('views', () => {
     assert.equal(visible(snapshot, []), all, 'scopes that see nothing push nobody out');
     for (let at = 0; at < 64; at++) visible(snapshot, [{ tags: ['s', `tag-${at}`] }]);
     assert.notEqual(visible(snapshot, []), all, 'the longest unused goes first');
+  });
+});
+
+describe('a request that is made to cost much', () => {
+  const millisecondsOf = (work: () => void): number => {
+    const begun = performance.now();
+    work();
+    return performance.now() - begun;
+  };
+
+  it('does not, with thousands of tags over thousands of skills', async () => {
+    const rows = Array.from({ length: 10_000 }, (_, at) => row(`s${at}`));
+    const snapshot = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf(rows)]]), content);
+    const tags = Array.from({ length: 4000 }, (_, at) => `tag-${at}`);
+    const took = millisecondsOf(() => {
+      for (let at = 0; at < 10; at++) assert.equal(visible(snapshot, [{ tags: [...tags, `${at}`] }]).skills.length, 0);
+    });
+    assert.ok(took < 500, `${took} ms`);
+  });
+
+  it('does not, with thousands of slashes', async () => {
+    const snapshot = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf([row('a')])]]), content);
+    const view = visible(snapshot, []);
+    const took = millisecondsOf(() => {
+      for (let at = 0; at < 20; at++) assert.equal(resolve(view, `skill://${'/'.repeat(8000)}x`), undefined);
+    });
+    assert.ok(took < 300, `${took} ms`);
+    assert.equal(resolve(view, `skill://s${'/'.repeat(8000)}`)?.kind, 'index');
+  });
+
+  it('does not, for a file of a skill that has thousands', () => {
+    let looks = 0;
+    const paths = Array.from({ length: 5000 }, (_, at) => `été ${String(at).padStart(4, '0')}.md`);
+    const files = paths.map((path) => ({
+      digest: '',
+      size: 0,
+      mediaType: 'text/markdown',
+      text: true,
+      get path() {
+        looks++;
+        return path;
+      },
+    }));
+    for (const asked of ['été 4321.md', '%C3%A9t%C3%A9%204321.md', 'nothing', '%zz']) {
+      looks = 0;
+      const found = artifactFile(row('a', { files }), asked);
+      assert.equal(found?.path, asked.includes('4321') ? 'été 4321.md' : undefined);
+      assert.ok(looks < 50, `${looks} of 5000 files looked at for ${asked}`);
+    }
   });
 });
 
