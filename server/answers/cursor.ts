@@ -8,7 +8,8 @@ export class BadCursor extends Error {
   }
 }
 
-const longestCursor = 1024;
+/** More than the key of any row takes: a second address is as long as the slug of its folder. */
+const longestCursor = 4096;
 
 export const cursorOf = (key: string): string => Buffer.from(key).toString('base64url');
 

@@ -239,6 +239,23 @@ describe('pages', () => {
     assert.equal(all[1]!.at(-1)!.name, `many/${moved(299)}/SKILL.md`);
   });
 
+  it('go on behind a skill whose second address is as long as any can be', async (test) => {
+    const moved = (number: number): string => `${'s'.repeat(253)}--${'f'.repeat(2000)}/${skill(number).address}`;
+    const { url } = await serveCatalogue(test, {
+      sources: [
+        {
+          name: 'deep',
+          library: 'many',
+          skills: numbers(0, 120).map((number) => skill(number)),
+          moves: numbers(0, 120).map((number) => ({ kind: 'skill', from: skill(number).address, to: moved(number) })),
+        },
+      ],
+    });
+    const all = await pages(url);
+    assert.ok(all.length > 1);
+    assert.equal(all.flat().length, 121);
+  });
+
   it('have at most 256 KB', async (test) => {
     const { url } = await serveCatalogue(test, catalogue(numbers(0, 60), 'x'.repeat(10_000)));
     const all = await pages(url);
