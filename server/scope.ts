@@ -11,8 +11,8 @@ export interface Ceiling {
 /** The levels that must all hold: the gateway's, the token's, the request's. None: everything is seen. */
 export type Scope = readonly Ceiling[];
 
-/** The scope of a gateway's own setting. What is blank or empty there is no ceiling. */
-export const settingScope = ({ library, tags }: ScopeSetting): Scope => ceiling(library ?? '', tags ?? []);
+/** The scope of a gateway's own setting, word for word: a ceiling is never mended into a wider one. */
+export const settingScope = ({ library, tags = [] }: ScopeSetting): Scope => scopeOf(library, tags);
 
 /**
  * What a request asks for: `X-Skill-Library`, else `X-Skill-Pack`, else `?library=`; `X-Skill-Tags`, else `?tags=`.
@@ -22,7 +22,11 @@ export function requestScope(headers: IncomingHttpHeaders, query: URLSearchParam
   const library =
     headerValue(headers, 'x-skill-library') ?? headerValue(headers, 'x-skill-pack') ?? queryValue(query, 'library');
   const tags = headerValue(headers, 'x-skill-tags') ?? queryValue(query, 'tags');
-  return ceiling(library ?? '', tags?.split(',') ?? []);
+  const words = tags?.split(',').map((tag) => tag.trim()) ?? [];
+  return scopeOf(
+    library,
+    words.filter((tag) => tag !== ''),
+  );
 }
 
 /** Everything that all of the scopes let through. */
@@ -34,18 +38,20 @@ export function intersect(...scopes: readonly Scope[]): Scope {
 /** Equal for scopes of equal levels. */
 export const scopeKey = (scope: Scope): string => JSON.stringify(scope.map(({ library, tags }) => [library, tags]));
 
-/** A header's value without the blanks around it; undefined when nothing is left. */
+/** A header's value, read as UTF-8, without the blanks around it; undefined when nothing is left. */
 export function headerValue(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
-  return (Array.isArray(value) ? value.join(', ') : value)?.trim() || undefined;
+  const bytes = Array.isArray(value) ? value.join(', ') : value;
+  // Node gives each byte as a character.
+  return bytes === undefined ? undefined : Buffer.from(bytes, 'latin1').toString('utf8').trim() || undefined;
 }
 
 /** The last value of a query parameter, without the blanks around it; undefined when nothing is left. */
 export const queryValue = (query: URLSearchParams, name: string): string | undefined =>
   query.getAll(name).at(-1)?.trim() || undefined;
 
-function ceiling(library: string, tags: readonly string[]): Scope {
-  const wanted = [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))].sort();
-  if (library === '' && wanted.length === 0) return [];
-  return [{ ...(library === '' ? {} : { library }), ...(wanted.length === 0 ? {} : { tags: wanted }) }];
+function scopeOf(library: string | undefined, tags: readonly string[]): Scope {
+  const wanted = [...new Set(tags)].sort();
+  if (library === undefined && wanted.length === 0) return [];
+  return [{ ...(library === undefined ? {} : { library }), ...(wanted.length === 0 ? {} : { tags: wanted }) }];
 }

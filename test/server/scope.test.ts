@@ -33,6 +33,11 @@ describe('what a request asks for', () => {
     assert.deepEqual(asked('tags=%20b%20,a,,b'), [{ tags: ['a', 'b'] }]);
   });
 
+  it('is read as UTF-8 from a header too', () => {
+    const bytes = Buffer.from('größe, 大').toString('latin1');
+    assert.deepEqual(asked('', { 'x-skill-tags': bytes }), [{ tags: ['größe', '大'] }]);
+  });
+
   it('is the last value of a repeated parameter', () => {
     assert.deepEqual(asked('library=a&library=b&tags=x&tags=y'), [{ library: 'b', tags: ['y'] }]);
   });
@@ -214,6 +219,11 @@ describe('a scope', () => {
 });
 
 describe("the gateway's own scope", () => {
+  it('is taken word for word: what looks blank is a ceiling all the same', () => {
+    for (const tags of [[''], ['\u00a0'], ['\u00a0ops']]) assert.deepEqual(settingScope({ tags }), [{ tags }]);
+    for (const library of ['', ' ']) assert.deepEqual(settingScope({ library }), [{ library }]);
+  });
+
   const suite = lifetime();
   let narrow: RunningServer;
   before(async () => {
