@@ -8,7 +8,7 @@ import { Backends } from '../../operator/source/backends.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { ManifestCluster } from '../run/manifest-cluster.ts';
 import { sourceOptions } from '../source-options.ts';
-import type { CheckFlags } from './command.ts';
+import type { CheckFlags } from './flags.ts';
 import { harvestOnce, type Subject } from './harvest-once.ts';
 import { exitStatus, jsonReport, textReport, type Verdict } from './report.ts';
 import { type Target, targetOf } from './target.ts';

@@ -1,18 +1,8 @@
 // `lyceum check`: tells an author what the harvest would say, before the push.
 import { Command } from 'commander';
 import { option } from '../options.ts';
-import { addSourceOptions, type SourceFlags } from '../source-options.ts';
-
-export interface CheckFlags extends SourceFlags {
-  json: boolean;
-  ref?: string;
-  subdirectory: string;
-  library?: string;
-  skills?: string[];
-  files?: string[];
-  exclude: string[];
-  timeout: string;
-}
+import { addSourceOptions } from '../source-options.ts';
+import type { CheckFlags } from './flags.ts';
 
 const collect = (item: string, before: string[] | undefined): string[] => [...(before ?? []), item];
 

@@ -1,14 +1,8 @@
 // `lyceum run FOLDER`: the whole of Lyceum in one process, with a folder of manifests in the API server's place.
 import { Command } from 'commander';
 import { logLevel, option, port } from '../options.ts';
-import { addSourceOptions, type SourceFlags } from '../source-options.ts';
-
-export interface RunFlags extends SourceFlags {
-  host: string;
-  port: number;
-  volume?: string;
-  logLevel: string;
-}
+import { addSourceOptions } from '../source-options.ts';
+import type { RunFlags } from './flags.ts';
 
 export function runCommand(): Command {
   const command = new Command('run')

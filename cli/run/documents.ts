@@ -1,6 +1,7 @@
 // The YAML documents of a manifest folder, read anew when a file of it changed.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 
 /** One document. `order` is its place among all documents of the folder: files by name, then from top to bottom. */
@@ -16,15 +17,31 @@ export interface Reading {
   complaints: string[];
 }
 
-type ReadFiles = Map<string, { stamp: string; documents: ManifestDocument[]; complaint?: string }>;
+interface ReadFile {
+  stamp: string;
+  documents: ManifestDocument[];
+  complaint?: string;
+}
 
-const manifestName = /\.(ya?ml|json)$/;
+/** A manifest as the folder shows it, unread. */
+interface ListedFile {
+  path: string;
+  stamp: string;
+  size: number;
+  /** Errno of a file that cannot be looked at. */
+  fault?: string;
+}
+
+/** Hidden files are editors' own: lock files, swap files. */
+const manifestName = /^[^.].*\.(ya?ml|json)$/;
 const largestManifest = 4 * 1024 * 1024;
+/** A file that moved is read when it has stood still for so long: an editor may be in the middle of writing it. */
+const settleMilliseconds = 100;
 
 export class ManifestFolder {
   readonly #folder: string;
   readonly #only: string | undefined;
-  #files: ReadFiles = new Map();
+  #files: ReadonlyMap<string, ReadFile> | undefined;
 
   /** @param only the one file that counts; every manifest of the folder when left out */
   constructor(folder: string, only?: string) {
@@ -32,55 +49,88 @@ export class ManifestFolder {
     this.#only = only;
   }
 
-  /** The folder's documents, or nothing when no file changed since the last reading. Sub-folders are not manifests. */
+  /**
+   * The folder's documents, or nothing when no file changed since the last reading. Sub-folders are not manifests.
+   * @throws errors of the file system when the folder itself cannot be listed
+   */
   async read(): Promise<Reading | undefined> {
-    const names = (await readdir(this.#folder))
-      .filter((name) => (this.#only === undefined ? manifestName.test(name) : name === this.#only))
-      .sort();
-    let changed = names.length !== this.#files.size;
-    const files: ReadFiles = new Map();
-    for (const name of names) {
-      const path = join(this.#folder, name);
-      const { mtimeMs, size, ino } = await stat(path);
-      const stamp = `${ino} ${size} ${mtimeMs}`;
-      const known = this.#files.get(name);
-      if (known?.stamp === stamp) {
-        files.set(name, known);
-        continue;
+    let listed = await this.#list();
+    const known = this.#files;
+    const files = new Map<string, ReadFile>();
+    if (known !== undefined) {
+      if (listed.size === known.size && [...listed].every(([name, { stamp }]) => known.get(name)?.stamp === stamp)) {
+        return undefined;
       }
-      changed = true;
-      files.set(name, { stamp, ...(await this.#parse(name, path, size, known?.documents ?? [])) });
+      const first = listed;
+      await pause(settleMilliseconds);
+      listed = await this.#list();
+      for (const name of new Set([...first.keys(), ...listed.keys(), ...known.keys()])) {
+        if (first.get(name)?.stamp === listed.get(name)?.stamp) continue;
+        listed.delete(name);
+        const before = known.get(name);
+        if (before !== undefined) files.set(name, before);
+      }
+    }
+    for (const [name, file] of listed) {
+      const before = known?.get(name);
+      files.set(name, before?.stamp === file.stamp ? before : await readManifest(name, file, before?.documents ?? []));
     }
     this.#files = files;
-    if (!changed) return undefined;
-    const all = [...files.values()];
+    const all = [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, file]) => file);
     return {
       documents: all.flatMap(({ documents }) => documents),
       complaints: all.flatMap(({ complaint }) => (complaint === undefined ? [] : [complaint])),
     };
   }
 
-  async #parse(
-    file: string,
-    path: string,
-    size: number,
-    lastGood: ManifestDocument[],
-  ): Promise<{ documents: ManifestDocument[]; complaint?: string }> {
-    if (size > largestManifest) return { documents: lastGood, complaint: `${file}: larger than 4 MiB` };
-    const text = await readFile(path, 'utf8');
-    const parsed = parseAllDocuments(text, { prettyErrors: true });
-    const documents: ManifestDocument[] = [];
-    if (!Array.isArray(parsed)) return { documents };
-    for (const document of parsed) {
-      const line = text.slice(0, document.range?.[0] ?? 0).split('\n').length;
-      const error = document.errors[0];
-      if (error) {
-        const at = error.linePos?.[0].line ?? line;
-        return { documents: lastGood, complaint: `${file}:${at}: not YAML (${error.code})` };
+  async #list(): Promise<Map<string, ListedFile>> {
+    const files = new Map<string, ListedFile>();
+    for (const name of await readdir(this.#folder)) {
+      if (this.#only === undefined ? !manifestName.test(name) : name !== this.#only) continue;
+      const path = join(this.#folder, name);
+      try {
+        const stats = await stat(path);
+        if (!stats.isFile()) continue;
+        const { ino, size, mtimeMs } = stats;
+        files.set(name, { path, size, stamp: `${ino} ${size} ${mtimeMs}` });
+      } catch (error) {
+        const fault = (error as NodeJS.ErrnoException).code ?? 'error';
+        files.set(name, { path, size: 0, stamp: fault, fault });
       }
-      const value: unknown = document.toJS({ maxAliasCount: 100 });
-      if (value !== null && value !== undefined) documents.push({ file, line, value });
     }
-    return { documents };
+    return files;
   }
+}
+
+/** What is wrong with a file leaves the others, and its own last good documents, in place. */
+async function readManifest(
+  name: string,
+  { path, stamp, size, fault }: ListedFile,
+  lastGood: ManifestDocument[],
+): Promise<ReadFile> {
+  const refused = (complaint: string): ReadFile => ({ stamp, documents: lastGood, complaint: `${name}${complaint}` });
+  if (fault !== undefined) return refused(`: cannot be read (${fault})`);
+  if (size > largestManifest) return refused(': larger than 4 MiB');
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    return refused(`: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
+  }
+  const parsed = parseAllDocuments(text, { prettyErrors: true });
+  const documents: ManifestDocument[] = [];
+  if (!Array.isArray(parsed)) return { stamp, documents };
+  for (const document of parsed) {
+    const line = text.slice(0, document.range?.[0] ?? 0).split('\n').length;
+    const error = document.errors[0];
+    if (error) return refused(`:${error.linePos?.[0].line ?? line}: not YAML (${error.code})`);
+    let value: unknown;
+    try {
+      value = document.toJS({ maxAliasCount: 100 });
+    } catch {
+      return refused(`:${line}: aliases that stand for too much, or for nothing`);
+    }
+    if (value !== null && value !== undefined) documents.push({ file: name, line, value });
+  }
+  return { stamp, documents };
 }

@@ -22,6 +22,8 @@ export class GatewayServers {
   readonly #options: GatewayServersOptions;
   readonly #ports = new Map<ObjectKey, number>();
   readonly #servers = new Map<ObjectKey, Promise<RunningServer | undefined>>();
+  /** Servers on their way down: a gateway that comes back waits for its port. */
+  readonly #closing = new Map<ObjectKey, Promise<void>>();
   readonly #urls = new Map<ObjectKey, string>();
 
   constructor(options: GatewayServersOptions) {
@@ -35,7 +37,7 @@ export class GatewayServers {
 
   async close(): Promise<void> {
     const servers = await Promise.all(this.#servers.values());
-    await Promise.all(servers.map((server) => server?.close()));
+    await Promise.all([...servers.map((server) => server?.close()), ...this.#closing.values()]);
   }
 
   /** A server starts once there is a catalogue for it, and ends with its gateway. */
@@ -46,7 +48,10 @@ export class GatewayServers {
     if (gateway === undefined && running !== undefined) {
       this.#servers.delete(key);
       this.#urls.delete(key);
-      void running.then((server) => server?.close());
+      this.#closing.set(
+        key,
+        running.then((server) => server?.close()),
+      );
     } else if (running === undefined && conditionOf(gateway?.status, 'Ready')?.status === 'True') {
       this.#servers.set(key, this.#start(key));
     }
@@ -56,6 +61,7 @@ export class GatewayServers {
     const { volume, host, version, log, started, failed } = this.#options;
     const [namespace, gateway] = key.split('/') as [string, string];
     const port = this.#portOf(key);
+    await this.#closing.get(key);
     try {
       const server = await startServer({ volume, namespace, gateway, host, port, logger: log, version });
       const url = `${server.url}/mcp`;

@@ -11,7 +11,7 @@ import { makeLogger } from '../logger.ts';
 import { sourceOptions } from '../source-options.ts';
 import { stopped, stopSignal } from '../stop.ts';
 import { version } from '../version.ts';
-import type { RunFlags } from './command.ts';
+import type { RunFlags } from './flags.ts';
 import { GatewayServers } from './gateway-servers.ts';
 import { ManifestCluster } from './manifest-cluster.ts';
 import { clientSnippets, statusTables, visibleState } from './screen.ts';

@@ -6,11 +6,12 @@ import type { ArtifactRow, Counts, FileRow, PackFileRow, ProblemRow } from '../.
 import { joinPath, nameOf } from '../source/path.ts';
 import { sorted } from '../source/sorted.ts';
 import type { KnownContent } from './content.ts';
+import type { SelectedFile } from './find-files.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { type Contents, realPathOf } from './read-contents.ts';
 import { type Claim, settleRivals } from './rivals.ts';
 import type { HarvestRules } from './rules.ts';
-import type { SelectedFile, SelectedSkill, Selection } from './selection.ts';
+import type { SelectedSkill, Selection } from './selection.ts';
 import type { ParsedSkill } from './skill.ts';
 
 export interface Assembled {

@@ -7,10 +7,17 @@ import type { Limits } from '../../upstream/limits.ts';
 import { SourceFault } from '../reasons.ts';
 import { type Folder, walk } from '../source/folder-tree.ts';
 import { sorted } from '../source/sorted.ts';
+import type { TreeEntry } from '../source/source.ts';
 import { type FoundSkill, type FoundSkills, mainName } from './find-skills.ts';
 import type { Glob } from './globs.ts';
-import type { SelectedFile, Sieve } from './selection.ts';
+import type { Sieve } from './sieve.ts';
 import { hiddenBy, isExcluded, isHiddenInside } from './visibility.ts';
+
+export interface SelectedFile {
+  /** Relative to the skill's folder, or for a pack file to the subdirectory. */
+  path: string;
+  entry: TreeEntry;
+}
 
 /** A file stands in the manifest of every skill around it; so many times `limits.files` may stand in all manifests. */
 const mostListings = 4;

@@ -6,7 +6,7 @@ import { type Folder, walk } from '../source/folder-tree.ts';
 import { joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
 import type { Glob } from './globs.ts';
-import type { Sieve } from './selection.ts';
+import type { Sieve } from './sieve.ts';
 import { hiddenBy, isExcluded, isNamedSkillRoot } from './visibility.ts';
 
 export const mainName = 'SKILL.md';

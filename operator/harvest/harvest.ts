@@ -5,7 +5,8 @@ import { type Assembled, assemble } from './assemble.ts';
 import type { KnownContents } from './content.ts';
 import { type Blobs, readContents, realPathOf } from './read-contents.ts';
 import type { HarvestRules } from './rules.ts';
-import { compileRules, concerns, type Selection, select } from './selection.ts';
+import { type Selection, select } from './selection.ts';
+import { compileRules, concerns } from './sieve.ts';
 
 export type { KnownContent, KnownContents } from './content.ts';
 export type { Blobs } from './read-contents.ts';

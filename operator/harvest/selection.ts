@@ -3,22 +3,15 @@ import { isLibraryName } from '../../catalogue/names.ts';
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
-import { SourceFault } from '../reasons.ts';
 import { type Folder, folderAt, folderTree } from '../source/folder-tree.ts';
-import { folderOf, isWithin, joinPath, nameOf } from '../source/path.ts';
+import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
-import { conventions, conventionsOf } from './conventions.ts';
-import { findFiles } from './find-files.ts';
+import { findFiles, type SelectedFile } from './find-files.ts';
 import { findSkills } from './find-skills.ts';
-import { compileGlobs, type Glob } from './globs.ts';
+import type { Glob } from './globs.ts';
 import type { HarvestRules } from './rules.ts';
-import { isExcludedAnywhere, isSkillRoot } from './visibility.ts';
-
-export interface SelectedFile {
-  /** Relative to the skill's folder, or for a pack file to the subdirectory. */
-  path: string;
-  entry: TreeEntry;
-}
+import { compileRules, concerns, type Sieve } from './sieve.ts';
+import { isSkillRoot } from './visibility.ts';
 
 export interface SelectedSkill {
   /** From the repository's root, `` for the root. */
@@ -39,33 +32,6 @@ export interface Selection {
   /** Skills that were there and that no file of theirs can save. */
   rejected: number;
   problems: Problem[];
-}
-
-/** The rules, compiled. */
-export interface Sieve {
-  /** Normalised: no `/` at either end. */
-  subdirectory: string;
-  skills: readonly Glob[];
-  /** Whether `include.skills` was written, or the conventions hold. */
-  skillsListed: boolean;
-  files: readonly Glob[];
-  exclude: readonly Glob[];
-}
-
-/** @throws SourceFault InvalidSpec */
-export function compileRules({ include, exclude, subdirectory }: HarvestRules): Sieve {
-  const parts = subdirectory.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..')) {
-    throw new SourceFault('InvalidSpec', 'spec.subdirectory leads out of the source: write a path without ..');
-  }
-  const folder = parts.join('/');
-  return {
-    subdirectory: folder,
-    skills: compileGlobs(include.skills ?? conventionsOf(conventions.skills, folder), 'spec.include.skills'),
-    skillsListed: include.skills !== undefined,
-    files: compileGlobs(include.files ?? [], 'spec.include.files'),
-    exclude: compileGlobs(exclude, 'spec.exclude'),
-  };
 }
 
 /**
@@ -93,14 +59,6 @@ export async function select(entries: readonly TreeEntry[], rules: HarvestRules)
   ];
   return { skills, files: files.pack, rejected: found.rejected, problems };
 }
-
-/** Whether a problem's path lies where the harvest looks. */
-export function concerns(path: string, { subdirectory, exclude }: Sieve): boolean {
-  if (path === '.') return subdirectory === '';
-  return isWithin(path, subdirectory) && !isExcludedAnywhere(relativeTo(subdirectory, path), exclude);
-}
-
-const relativeTo = (folder: string, path: string): string => (folder === '' ? path : path.slice(folder.length + 1));
 
 function sourceFolder(root: Folder, subdirectory: string): Folder {
   const folder = folderAt(root, subdirectory);

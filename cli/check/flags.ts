@@ -1,0 +1,13 @@
+// The options of `lyceum check`, as its action gets them.
+import type { SourceFlags } from '../source-options.ts';
+
+export interface CheckFlags extends SourceFlags {
+  json: boolean;
+  ref?: string;
+  subdirectory: string;
+  library?: string;
+  skills?: string[];
+  files?: string[];
+  exclude: string[];
+  timeout: string;
+}
