@@ -1,6 +1,6 @@
 // A folder of manifests in the API server's place: the same objects, refusals and statuses.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -135,4 +135,38 @@ test('two documents of one name: the first one holds, and the second is named', 
   await cluster.load();
   assert.deepEqual(cluster.sources.get('default/one')?.spec, { url: 'file:///first' });
   assert.match(complaints.join('\n'), /stands twice/);
+});
+
+test('a file that an editor has emptied and not written yet, or moved away and not put back yet, keeps its objects', async () => {
+  await write('a.yaml', source('one'));
+  await cluster.load();
+  const told: string[] = [];
+  cluster.sources.onChange((key) => told.push(key));
+  await write('a.yaml', '');
+  const emptied = cluster.load();
+  setTimeout(() => void write('a.yaml', `${source('one')}---\n${source('two')}`), 20);
+  await emptied;
+  assert.deepEqual(names(), ['one']);
+  await cluster.load();
+  assert.deepEqual(names(), ['one', 'two']);
+  await rename(join(folder, 'a.yaml'), join(folder, 'a.yaml~'));
+  const away = cluster.load();
+  setTimeout(() => void rename(join(folder, 'a.yaml~'), join(folder, 'a.yaml')), 20);
+  await away;
+  await cluster.load();
+  assert.deepEqual(names(), ['one', 'two']);
+  assert.deepEqual(told, ['default/two']);
+});
+
+test('a manifest that cannot be read is named and the others are taken; hidden files and folders are none', async () => {
+  await write('a.yaml', source('one'));
+  await symlink('nowhere', join(folder, 'b.yaml'));
+  await symlink('me@host.1234', join(folder, '.#a.yaml'));
+  await mkdir(join(folder, 'folder.yaml'));
+  await write('c.yaml', 'a: &a [x]\nb: *b\n');
+  await cluster.load();
+  assert.deepEqual(names(), ['one']);
+  assert.equal(complaints.length, 2);
+  assert.match(complaints[0]!, /^b\.yaml: cannot be read \(ENOENT\)$/);
+  assert.match(complaints[1]!, /^c\.yaml:/);
 });
