@@ -16,6 +16,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { LoadFault } from '../snapshot/watch.ts';
 import { visible } from '../view.ts';
 import { type AccessRules, refusal } from './access.ts';
+import { clientErrorHandler } from './client-errors.ts';
 import { healthBody, readiness } from './health.ts';
 
 export interface AppOptions {
@@ -31,6 +32,8 @@ const longestUrl = 8192;
 /** A request that is not there whole by then is cut off. */
 const requestWithinMs = 30_000;
 const answerWithinMs = 60_000;
+/** A connection on which nothing moves for so long is cut: a client that does not read its answer keeps it in memory. */
+const silentForMs = 90_000;
 
 /** What a request is called in the log and in the metrics. */
 interface RequestLabels {
@@ -46,6 +49,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit,
     requestTimeout: requestWithinMs,
+    connectionTimeout: silentForMs,
+    clientErrorHandler: clientErrorHandler(options.logger),
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },

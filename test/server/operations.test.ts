@@ -1,9 +1,15 @@
 // What operates a server: health, probes, metrics, logs, and an end that loses no request.
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { before, describe, it } from 'node:test';
 import pino from 'pino';
+import { accessRules } from '../../server/http/access.ts';
+import { createApp } from '../../server/http/app.ts';
+import { createEndpoint } from '../../server/mcp/endpoint.ts';
+import { createServerMetrics } from '../../server/metrics.ts';
 import { startServer } from '../../server/server.ts';
+import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import {
   GatewayFixture,
   gatewayName,
@@ -13,6 +19,7 @@ import {
   serve,
   serveCatalogue,
   silent,
+  until,
 } from './support/gateway.ts';
 import { call, callTool, get, readText } from './support/mcp.ts';
 
@@ -139,6 +146,19 @@ describe('logs', () => {
     assert.doesNotMatch(lines.join(''), /hunter2|secret|alpha|Instructions/);
   });
 
+  it('have nothing of what a client sends that is no HTTP, at any level', async (test) => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+    const { url } = await serveCatalogue(test, schoolTree, { logger });
+    const bad = 'GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer hunter2\r\nno header\r\n\r\n';
+    const answer = await spoken(url, bad);
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.equal(JSON.parse(answer.split('\r\n\r\n')[1]!).error.code, -32000);
+    assert.match(await spoken(url, `GET /mcp HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+    assert.equal(lines.filter((line) => JSON.parse(line).msg === 'client error').length, 2);
+    assert.doesNotMatch(lines.join(''), /hunter2|rawPacket/);
+  });
+
   it('have no line of a request at info', async (test) => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
@@ -148,6 +168,64 @@ describe('logs', () => {
     await call(url, 'resources/read', { uri: 'skill://nowhere' });
     await get(`${url}/elsewhere`);
     assert.equal(lines.length, before);
+  });
+});
+
+/** What the server says to these bytes before it closes the connection. */
+async function spoken(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    answer += piece;
+  });
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answer;
+}
+
+describe('a client that does not read its answer', () => {
+  it('is cut off, though not before any answer has had its time', async (test) => {
+    const text = 'x'.repeat(4_000_000);
+    const gateway = await GatewayFixture.create(test);
+    await gateway.publish({ sources: [{ name: 'big', skills: [{ address: 'a', files: { 'big.md': text } }] }] });
+    const watch = new CatalogueWatch({
+      volume: gateway.root,
+      namespace,
+      gateway: gatewayName,
+      logger: silent,
+      loaded: () => {},
+      failed: () => {},
+      looked: () => {},
+    });
+    await watch.start();
+    test.after(() => watch.close());
+    const app = createApp({
+      catalogue: watch,
+      endpoint: createEndpoint({ version: '0', logger: silent, read: () => {} }),
+      access: accessRules(namespace, gatewayName, '127.0.0.1'),
+      metrics: createServerMetrics(),
+      logger: silent,
+    });
+    test.after(() => app.close());
+    assert.ok(app.server.timeout > 60_000 && app.server.timeout <= 120_000, `${app.server.timeout} ms`);
+    // The real time is too long to wait for.
+    app.server.timeout = 200;
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    const accepted = once(app.server, 'connection');
+    const socket = connect(port, '127.0.0.1');
+    test.after(() => socket.destroy());
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'resources/read',
+      params: { uri: 'skill://big/a/big.md' },
+    });
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
+    socket.pause().write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+    const [served] = (await accepted) as [Socket];
+    await until('the connection is cut', () => served.destroyed);
+    assert.ok(served.bytesWritten > 0, 'its answer had begun');
   });
 });
 
