@@ -193,12 +193,27 @@ test('a delta whose base never comes is passed over', async (t) => {
 
 test('bases that no longer fit into memory are read back', async (t) => {
   const contents = Array.from({ length: 8 }, () => randomBytes(3 * mebibyte));
-  const deltas = contents.map(
-    (content, index): Entry => ({ type: 6, data: deltaTo(content, `v${index}`), before: index }),
-  );
+  const firstKilobyte = (content: Buffer): Buffer => {
+    const baseSize = deltaTo(content, '').subarray(0, 4);
+    return Buffer.concat([baseSize, Buffer.from([0x80, 0x08, 0xb0, 0x00, 0x04])]);
+  };
+  const deltas = contents.map((content, index): Entry => ({ type: 6, data: firstKilobyte(content), before: index }));
   const { whole } = await read(t, packOf([...contents.map(blob), ...deltas]));
   assert.equal(whole.size, 16);
-  for (const index of contents.keys()) assert(whole.has(name(`v${index}`)));
+  for (const content of contents) assert(whole.has(name(content.subarray(0, 1024))));
+});
+
+test('an object that unfolds to more than it states is given up at once', async (t) => {
+  const pack = packOf([{ ...blob(Buffer.alloc(300 * mebibyte)), size: 300_000 }]);
+  let taken = 0;
+  async function* pieces() {
+    for await (const piece of inPieces(pack, 10_000)) {
+      taken += piece.length;
+      yield piece;
+    }
+  }
+  await assert.rejects(read(t, pieces()), fault('UpstreamInvalid'));
+  assert(taken < pack.length / 2, `${taken} of ${pack.length} bytes`);
 });
 
 test('an object over the limit is named with its size and not kept', async (t) => {

@@ -1,9 +1,14 @@
 // The guarded HTTP client against real servers: redirects, credentials, silence, sizes, certificates, proxies.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { UpstreamFault } from '../../../upstream/fault.ts';
 import { GuardedClient, type GuardedRequest, type GuardOptions } from '../../../upstream/guard/client.ts';
@@ -224,8 +229,15 @@ describe('time', () => {
     }
   });
 
-  test('the signal ends a request whose connection is still being made', async (t) => {
-    const server = createTcpServer(() => {});
+  test('the signal ends a request whose connection is still being made, and the connection with it', async (t) => {
+    const closed = Promise.withResolvers<void>();
+    const server = createTcpServer(
+      (socket) =>
+        void socket
+          .on('error', () => {})
+          .on('close', closed.resolve)
+          .resume(),
+    );
     server.listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     t.after(() => server.close());
@@ -236,6 +248,7 @@ describe('time', () => {
       get(`https://127.0.0.1:${port}/`, { signal: abortedIn(50, late), guard: { connectTimeout: 5000 } }),
       (error) => error === late,
     );
+    await closed.promise;
     assert(performance.now() - began < 3000);
   });
 });
@@ -380,6 +393,27 @@ describe('certificates', () => {
     t.after(() => client.close());
     const request = { url: new URL(origin), maxBytes: 10, signal: new AbortController().signal };
     assert.equal((await client.request({ method: 'GET', ...request })).status, 200);
+  });
+
+  test("a look with an authority of its own keeps the system's", async (t) => {
+    const origin = await serveTls(t, (_, response) => response.end('hello'));
+    const folder = await mkdtemp(join(tmpdir(), 'lyceum-ca-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    await writeFile(join(folder, 'system.pem'), made.ca);
+    await writeFile(join(folder, 'own.pem'), (await testCertificates()).ca);
+    const program = `
+      import { readFileSync } from 'node:fs';
+      import { GuardedClient } from ${JSON.stringify(import.meta.resolve('../../../upstream/guard/client.ts'))};
+      const client = new GuardedClient({ allowLoopback: true, deniedCidrs: [] }, readFileSync('own.pem'));
+      const request = { method: 'GET', maxBytes: 10, signal: new AbortController().signal };
+      const response = await client.request({ ...request, url: new URL(${JSON.stringify(origin)}) });
+      console.log(response.status);
+      await client.close();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: folder,
+      env: { NODE_EXTRA_CA_CERTS: join(folder, 'system.pem') },
+    });
+    assert.equal(stdout, '200\n');
   });
 
   test('one for another name is TLSFailed', async (t) => {
