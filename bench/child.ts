@@ -42,7 +42,7 @@ export class Child implements AsyncDisposable {
     try {
       const answered = once(this.#process, 'message', { signal }) as Promise<[Answer]>;
       this.#process.send(question as object);
-      const [answer] = await Promise.race([answered, this.#ended(signal)]);
+      const [answer] = await Promise.race([answered, this.failed(signal)]);
       if ('failure' in answer) throw new Error(`${this.#name}: ${answer.failure}`);
       return answer.value as Reply;
     } finally {
@@ -50,15 +50,16 @@ export class Child implements AsyncDisposable {
     }
   }
 
+  /** @throws Error when it ends by itself, or the signal aborts; never resolves */
+  async failed(signal: AbortSignal): Promise<never> {
+    await once(this.#process, 'exit', { signal });
+    throw new Error(`${this.#name} ended early`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const exit = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');
     await exit;
-  }
-
-  async #ended(signal: AbortSignal): Promise<never> {
-    await once(this.#process, 'exit', { signal });
-    throw new Error(`${this.#name} ended early`);
   }
 }

@@ -35,6 +35,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/**
+ * The median of what each round's value is to the same round's other: a machine that is busier for a while is so for both.
+ * @throws Error for no values
+ */
+export const medianRatio = (values: readonly number[], others: readonly number[]): number =>
+  median(values.map((value, round) => value / others[round]!));
+
 const rounded = (value: number): number => (Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
 
 export function table(figures: readonly Figure[]): string {

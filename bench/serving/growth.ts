@@ -1,6 +1,6 @@
 // What an answer costs with many skills against few: processor time of the server for each request.
 import { Child } from '../child.ts';
-import { atMost, type Figure, figure, median } from '../figures.ts';
+import { atMost, type Figure, figure, median, medianRatio } from '../figures.ts';
 import type { LoadAnswer, LoadQuestion } from './load-process.ts';
 import { LyceumServer } from './lyceum-server.ts';
 import { listResources, type McpRequest, readSkill } from './requests.ts';
@@ -47,9 +47,9 @@ export async function growth(few: Served, many: Served): Promise<Figure[]> {
     }
     const title = `server, cost of ${name}`;
     const [less, more] = [few.skills, many.skills].map((skills) => skills.toLocaleString('en'));
-    const ratio = median(costs.many) / median(costs.few);
+    const ratio = medianRatio(costs.many, costs.few);
     figures.push(
-      figure(`${title}: ${more} skills / ${less} skills`, ratio, 'ratio', atMost(1.2)),
+      figure(`${title}: ${more} skills against ${less}`, ratio, 'ratio', atMost(1.2)),
       figure(`${title}, ${less} skills`, median(costs.few), 'µs of processor time'),
     );
   }

@@ -1,6 +1,6 @@
 // Hot answers of a server over HTTP against bare fastify that sends the same bytes, in both eras of the protocol.
 import { Child } from '../child.ts';
-import { atLeast, type Figure, figure, median } from '../figures.ts';
+import { atLeast, type Figure, figure, median, medianRatio } from '../figures.ts';
 import type { LoadAnswer, LoadQuestion } from './load-process.ts';
 import { LyceumServer } from './lyceum-server.ts';
 import { answerTo, type Era, listResources, listTools, type McpRequest, readSkill } from './requests.ts';
@@ -39,8 +39,8 @@ export async function hotReads(volume: string): Promise<Figure[]> {
         bare.push(await perSecond(floor, request, roundSeconds));
       }
       const title = `server, ${name}, ${era} era`;
-      const ratio = median(served) / median(bare);
-      figures.push(figure(`${title}: requests/s / bare fastify sending the same bytes`, ratio, 'ratio', atLeast(bar)));
+      const ratio = medianRatio(served, bare);
+      figures.push(figure(`${title}: requests/s against bare fastify`, ratio, 'ratio', atLeast(bar)));
       absolute.push(figure(`${title}: requests/s`, median(served), 'requests/s'));
       absolute.push(figure(`${title}: bytes of the answer`, bytes.length, 'bytes'));
     }

@@ -14,7 +14,11 @@ export class LyceumServer implements AsyncDisposable {
     this.origin = origin;
   }
 
-  /** Resolves when it says that it serves. @param volume the folder that was published to */
+  /**
+   * Resolves when it says that it serves.
+   * @param volume the folder that was published to
+   * @throws Error when it ends instead
+   */
   static async start(volume: string): Promise<LyceumServer> {
     const origin = Promise.withResolvers<string>();
     const args = ['server', '--volume', volume, '--namespace', gateway.namespace, '--gateway', gateway.name];
@@ -22,12 +26,17 @@ export class LyceumServer implements AsyncDisposable {
       args: [...args, '--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
       nodeOptions: ['--expose-gc', '--import', join(import.meta.dirname, 'observed.ts')],
       errorLine: (line) => {
-        const { url, msg, level } = JSON.parse(line) as { url?: string; msg: string; level: number };
+        const url = /"url":"([^"]+)"/.exec(line)?.[1];
         if (url !== undefined) origin.resolve(url);
-        else if (level >= 40) console.error(`bench: lyceum server says: ${msg}`);
+        else if (!line.includes('"level":30')) console.error(`lyceum server: ${line}`);
       },
     });
-    return new LyceumServer(child, await origin.promise);
+    const stop = new AbortController();
+    try {
+      return new LyceumServer(child, await Promise.race([origin.promise, child.failed(stop.signal)]));
+    } finally {
+      stop.abort();
+    }
   }
 
   usage(question: UsageQuestion): Promise<Usage> {
