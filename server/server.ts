@@ -19,6 +19,11 @@ export interface ServerOptions {
   port: number;
   /** Where GET /metrics is; 0: any free port; left out: nowhere. */
   metricsPort?: number;
+  /**
+   * How long a server that is told to stop goes on accepting while it is not ready: whoever holds a connection gets one
+   * more answer, which closes it, and nobody's request is cut. Left out: not at all.
+   */
+  lingerMs?: number;
   logger: Logger;
   version: string;
 }
@@ -28,7 +33,7 @@ export interface RunningServer {
   url: string;
   /** The URL of the metrics listener, without a path. */
   metricsUrl?: string;
-  /** Stops accepting, answers what was asked, closes everything. */
+  /** Turns unready, lingers, stops accepting, answers what was asked, closes everything. */
   close(): Promise<void>;
 }
 
@@ -59,6 +64,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     access: accessRules(options.namespace, options.gateway, host),
     metrics,
     logger,
+    ...(options.lingerMs === undefined ? {} : { lingerMs: options.lingerMs }),
   });
   const metricsApp = Fastify({ requestTimeout: 30_000, forceCloseConnections: true });
   metricsApp.get('/metrics', async (_request, reply) =>

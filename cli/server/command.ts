@@ -12,6 +12,9 @@ interface ServerFlags {
   logLevel: string;
 }
 
+/** Until then whoever sends clients here has seen that the server is not ready. */
+const lingerMs = 2000;
+
 export function serverCommand(): Command {
   return new Command('server')
     .description('serve the catalogue of one SkillGateway from a volume, over MCP and HTTP')
@@ -39,6 +42,7 @@ export function serverCommand(): Command {
         host,
         port: mcpPort,
         metricsPort,
+        lingerMs,
         logger: log,
         version,
       });

@@ -1,4 +1,5 @@
 // The HTTP face: /mcp for agents, probes and health for the cluster. Everything unusual is answered as JSON.
+import { setTimeout as pause } from 'node:timers/promises';
 import { isJsonContentType } from '@modelcontextprotocol/server';
 import Fastify, {
   type FastifyBaseLogger,
@@ -25,6 +26,8 @@ export interface AppOptions {
   access: AccessRules;
   metrics: ServerMetrics;
   logger: FastifyBaseLogger;
+  /** As in ServerOptions. */
+  lingerMs?: number;
 }
 
 const bodyLimit = 4 * 1024 * 1024;
@@ -59,6 +62,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
+    await pause(options.lingerMs ?? 0);
   });
 
   app.addHook('onSend', (_request, reply, payload, done) => {

@@ -1,6 +1,7 @@
 // What operates a server: health, probes, metrics, logs, and an end that loses no request.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { before, describe, it } from 'node:test';
 import pino from 'pino';
@@ -269,6 +270,50 @@ describe('stopping', () => {
     assert.match(answer, /skill:\/\/deepsource/);
     await assert.rejects(fetch(`${server.url}/livez`));
     await assert.rejects(fetch(`${server.metricsUrl}/metrics`));
+  });
+
+  it('cuts nobody who keeps a connection busy: each is told by an answer that it was the last', async (test) => {
+    const gateway = await GatewayFixture.create(test);
+    await gateway.publish(schoolTree);
+    const server = await startServer({
+      volume: gateway.root,
+      namespace,
+      gateway: gatewayName,
+      host: '127.0.0.1',
+      port: 0,
+      lingerMs: 1000,
+      logger: silent,
+      version: '0.0.0-test',
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+    test.after(() => agent.destroy());
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/list', params: {} });
+    const ask = async (): Promise<IncomingMessage> => {
+      const asked = request(`${server.url}/mcp`, {
+        method: 'POST',
+        agent,
+        headers: { 'content-type': 'application/json' },
+      });
+      asked.end(body);
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      answer.resume();
+      await once(answer, 'end');
+      return answer;
+    };
+    let answered = 0;
+    const clients = Array.from({ length: 16 }, async () => {
+      let answer: IncomingMessage;
+      do {
+        answer = await ask();
+        answered++;
+        assert.equal(answer.statusCode, 200);
+      } while (answer.headers.connection !== 'close');
+    });
+    await until('they are at it', () => answered > 50);
+    const closed = server.close();
+    await until('it is not ready', async () => (await get(`${server.url}/readyz`)).status === 503);
+    await Promise.all(clients);
+    await closed;
   });
 
   it('is possible for a server that found its port taken', async (test) => {
