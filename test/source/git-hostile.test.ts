@@ -1,16 +1,16 @@
 // Git servers and repositories that are broken or mean harm: each ends with its own reason, in bounded time and memory.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { type LookOptions, look, newMemory } from '../fixtures/git-look.ts';
-import { GitFixture } from '../fixtures/git-repository.ts';
+import { git } from '../fixtures/git-repository.ts';
 import {
   answers,
   cutsMidPack,
@@ -21,45 +21,14 @@ import {
   redirectsTo,
   silent,
   stallsMidPack,
-  startGitServer,
   type Tamper,
   versionOne,
 } from '../fixtures/git-server.ts';
+import { fault, gitSuite } from '../fixtures/git-suite.ts';
 
 const run = promisify(execFile);
 
-let root: string;
-let server: GitServer;
-let count = 0;
-
-before(async () => {
-  root = await mkdtemp(join(tmpdir(), 'lyceum-hostile-'));
-  server = await startGitServer({ root });
-});
-after(async () => {
-  await server.close();
-  await rm(root, { recursive: true, force: true });
-});
-afterEach(() => {
-  server.behaviour = undefined;
-  server.tamper = undefined;
-});
-
-async function repository(options?: Parameters<typeof GitFixture.create>[1]) {
-  const name = `r${++count}.git`;
-  return { url: server.sourceUrl(name), repo: await GitFixture.create(join(root, name), options) };
-}
-
-/** A fault with this reason that repeats nothing which these servers send. */
-const fault =
-  (reason: string, message = /./) =>
-  (error: unknown) => {
-    assert(error instanceof UpstreamFault, String(error));
-    assert.equal(error.reason, reason, error.message);
-    assert.match(error.message, message);
-    assert.doesNotMatch(error.message, /canary/);
-    return true;
-  };
+const suite = gitSuite();
 
 const impatient: LookOptions = { guard: { idleTimeout: 300, connectTimeout: 1000 } };
 
@@ -119,11 +88,11 @@ describe('a server that', () => {
   ];
   for (const [what, behaviour, reason, message] of faults) {
     test(`${what} is ${reason}, and is read again once it is well`, async () => {
-      const { repo, url } = await repository();
+      const { repo, url } = await suite.repository();
       await repo.commitFiles({ a: '1' });
-      server.behaviour = behaviour;
+      suite.server.behaviour = behaviour;
       await assert.rejects(look(url, impatient), fault(reason, message));
-      server.behaviour = undefined;
+      suite.server.behaviour = undefined;
       assert.equal((await look(url)).files.size, 1);
     });
   }
@@ -137,17 +106,17 @@ describe('a server that', () => {
   ];
   for (const [what, tamper, reason] of tampers) {
     test(`${what} is ${reason}, and is read again once it is well`, async () => {
-      const { repo, url } = await repository();
+      const { repo, url } = await suite.repository();
       await repo.commitFiles({ a: 'x'.repeat(500), b: 'y'.repeat(500), 'c/d': 'z' });
-      server.tamper = tamper;
+      suite.server.tamper = tamper;
       await assert.rejects(look(url, impatient), fault(reason));
-      server.tamper = undefined;
+      suite.server.tamper = undefined;
       assert.equal((await look(url)).files.size, 3);
     });
   }
 
   test('stops mid-pack among the wanted files is noticed there too', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     await repo.commitFiles({ a: 'x'.repeat(500), b: 'y'.repeat(500) });
     const memory = newMemory();
     await look(url, { memory, want: () => false });
@@ -156,19 +125,19 @@ describe('a server that', () => {
       [endsMidPack(), 'UpstreamInvalid'],
       [flipsByte(30), 'UpstreamInvalid'],
     ] as const) {
-      server.tamper = tamper;
+      suite.server.tamper = tamper;
       await assert.rejects(look(url, { ...impatient, memory }), fault(reason));
     }
   });
 
   test('does not allow partial clone is told how to', async () => {
-    const { repo, url } = await repository({ partialClone: false });
+    const { repo, url } = await suite.repository({ partialClone: false });
     await repo.commitFiles({ a: '1' });
     await assert.rejects(look(url), fault('UpstreamInvalid', /uploadpack\.allowFilter/));
   });
 
   test('keeps SHA-256 names is refused by that word', async () => {
-    const { url } = await repository({ objectFormat: 'sha256' });
+    const { url } = await suite.repository({ objectFormat: 'sha256' });
     await assert.rejects(look(url), fault('UpstreamInvalid', /SHA-256/));
   });
 
@@ -194,27 +163,27 @@ describe('a server that', () => {
     ['an empty pack', emptyPack(), 'NotFound'],
   ] as const) {
     test(`answers a fetch with ${what} is ${reason}`, async () => {
-      const { repo, url } = await repository();
+      const { repo, url } = await suite.repository();
       await repo.commitFiles({ a: '1' });
-      server.behaviour = onFetch(text);
+      suite.server.behaviour = onFetch(text);
       await assert.rejects(look(url), fault(reason));
     });
   }
 
   test('answers the wanted files with an empty pack is UpstreamInvalid, not an empty source', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     await repo.commitFiles({ a: '1', b: '2', c: '3' });
     const memory = newMemory();
     await look(url, { memory, want: () => false });
-    server.behaviour = onFetch(emptyPack());
+    suite.server.behaviour = onFetch(emptyPack());
     await assert.rejects(look(url, { memory }), fault('UpstreamInvalid', /3 of the files/));
   });
 
   test('sends references without end is stopped', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     await repo.commitFiles({ a: '1' });
     let sent = 0;
-    server.behaviour = (request, response) => {
+    suite.server.behaviour = (request, response) => {
       if (request.method !== 'POST') return false;
       response.writeHead(200, resultType);
       const line = `003f${'1'.repeat(40)} refs/heads/canary\n`.repeat(10_000);
@@ -230,14 +199,14 @@ describe('a server that', () => {
   });
 
   test('never answers within the time of the look ends with the reason of the look', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     await repo.commitFiles({ a: '1' });
     for (const [behaviour, tamper] of [
       [silent, undefined],
       [undefined, stallsMidPack()],
     ] as const) {
-      server.behaviour = behaviour;
-      server.tamper = tamper;
+      suite.server.behaviour = behaviour;
+      suite.server.tamper = tamper;
       const late = new UpstreamFault('TimedOut', 'the look took longer than spec.timeout');
       const controller = new AbortController();
       setTimeout(() => controller.abort(late), 300);
@@ -256,7 +225,7 @@ describe('a server that', () => {
 
   test('stands on loopback is refused where that is not allowed', async () => {
     await assert.rejects(
-      look(server.sourceUrl('x.git'), { guard: { allowLoopback: false } }),
+      look(suite.server.sourceUrl('x.git'), { guard: { allowLoopback: false } }),
       fault('AddressNotAllowed'),
     );
   });
@@ -289,7 +258,7 @@ describe('in a process of its own, under 300 MB,', () => {
   }
 
   test('a file of 1.5 GB beside a SKILL.md is named, and the skill is read', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     const oid = await repo.blobOfZeros(1536);
     await repo.commitFiles({ 'skills/a/SKILL.md': 'skill', 'skills/a/zeros.bin': { mode: '100644', oid } });
     const outcome = await lookInChild(url);
@@ -298,7 +267,7 @@ describe('in a process of its own, under 300 MB,', () => {
   });
 
   test('a tree that unfolds to ten billion entries is LimitExceeded within two seconds', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     const oid = await repo.blob('x');
     let tree = await repo.rawTree(
       Array.from({ length: 10 }, (_, index) => ({ mode: '100644', name: `f${index}`, oid })),
@@ -316,9 +285,10 @@ describe('in a process of its own, under 300 MB,', () => {
   });
 
   test('files of more than totalSize are LimitExceeded', async () => {
-    const { repo, url } = await repository();
+    const { repo, url } = await suite.repository();
     const files: Record<string, Buffer> = {};
-    for (let index = 0; index < 70; index++) files[`f${index}`] = Buffer.alloc(4 * 2 ** 20, `${index} `);
+    for (let index = 0; index < 70; index++) files[`f${index}`] = Buffer.alloc(4 * 2 ** 20, index);
+    await git(['config', 'pack.window', '0'], repo.folder);
     await repo.commitFiles(files);
     assert.equal((await lookInChild(url)).reason, 'LimitExceeded');
   });
@@ -326,7 +296,7 @@ describe('in a process of its own, under 300 MB,', () => {
 
 test('nothing is left in the temporary folder, however a look ended', async () => {
   assert.deepEqual(
-    (await readdir(tmpdir())).filter((name) => name.startsWith('lyceum-look-')),
+    (await readdir(tmpdir())).filter((name) => name.startsWith(`lyceum-look-${process.pid}-`)),
     [],
   );
 });
