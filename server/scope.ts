@@ -1,4 +1,5 @@
 // The scope: what may be seen. One type for every door; scopes are only ever intersected, so nothing widens one.
+import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ScopeSetting } from '../catalogue/index-file.ts';
 
@@ -38,12 +39,16 @@ export function intersect(...scopes: readonly Scope[]): Scope {
 /** Equal for scopes of equal levels. */
 export const scopeKey = (scope: Scope): string => JSON.stringify(scope.map(({ library, tags }) => [library, tags]));
 
-/** A header's value, read as UTF-8, without the blanks around it; undefined when nothing is left. */
+/**
+ * A header's value without the blanks around it; undefined when nothing is left. Some clients send UTF-8 (curl), others
+ * Latin-1 (fetch), which Node reads as well: text beyond ASCII in Latin-1 is hardly ever UTF-8 too.
+ */
 export function headerValue(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
-  const bytes = Array.isArray(value) ? value.join(', ') : value;
-  // Node gives each byte as a character.
-  return bytes === undefined ? undefined : Buffer.from(bytes, 'latin1').toString('utf8').trim() || undefined;
+  const text = Array.isArray(value) ? value.join(', ') : value;
+  if (text === undefined) return undefined;
+  const bytes = Buffer.from(text, 'latin1');
+  return (isUtf8(bytes) ? bytes.toString('utf8') : text).trim() || undefined;
 }
 
 /** The last value of a query parameter, without the blanks around it; undefined when nothing is left. */
