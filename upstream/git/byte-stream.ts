@@ -14,10 +14,6 @@ export class ByteStream {
     return this.#held;
   }
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   /** Waits until this many bytes are held, or all that will ever come. */
   async fill(bytes: number): Promise<void> {
     if (this.#held.length >= bytes || this.#ended) return;

@@ -52,4 +52,4 @@ export function chooseReference(names: readonly string[], references: readonly R
 
 const shortName = (name: string): string => name.replace(/^refs\/(heads|tags)\//, '');
 
-export const isOid = (text: string): boolean => /^[0-9a-f]{40}$/.test(text);
+const isOid = (text: string): boolean => /^[0-9a-f]{40}$/.test(text);
