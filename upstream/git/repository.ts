@@ -101,7 +101,7 @@ export class GitRepository {
    * @throws UpstreamFault UpstreamInvalid when one does not come, LimitExceeded
    */
   async blobs(oids: readonly string[], keep: number, sink: BlobSink): Promise<void> {
-    const budget = new UnfoldBudget(caps.blobs, 'the wanted files');
+    const budget = new UnfoldBudget(caps.blobs, 'the wanted files, those too large to keep among them,');
     const left = new Set(oids);
     for (let from = 0; from < oids.length; from += caps.wants) {
       await this.#blobs(oids.slice(from, from + caps.wants), left, keep, budget, sink);

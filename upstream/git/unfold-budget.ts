@@ -19,7 +19,10 @@ export class UnfoldBudget {
   spend(bytes: number): void {
     this.#left -= bytes;
     if (this.#left < 0) {
-      throw new UpstreamFault('LimitExceeded', `${this.#what} unfold to more than ${this.#bytes / mebibyte} MiB`);
+      throw new UpstreamFault(
+        'LimitExceeded',
+        `${this.#what} unfold to more than ${this.#bytes / mebibyte} MiB, which no field raises`,
+      );
     }
   }
 }
