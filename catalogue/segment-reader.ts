@@ -55,8 +55,9 @@ export class SegmentReader implements ContentReader {
       }
     }
     if (next.size === this.#current.size && [...next.keys()].every((path) => this.#current.has(path))) return;
-    for (const [path, segment] of this.#before) {
-      if (!next.has(path) && !this.#current.has(path)) this.#pool.drop(segment.path);
+    // A file that is kept open is kept on the disk, also when the operator has deleted it: who still needs it opens it again.
+    for (const segments of [this.#before, this.#current]) {
+      for (const [path, segment] of segments) if (!next.has(path)) this.#pool.drop(segment.path);
     }
     this.#before = this.#current;
     this.#current = next;

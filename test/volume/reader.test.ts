@@ -4,6 +4,7 @@ import * as nodeFiles from 'node:fs/promises';
 import { readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ContentUnavailable } from '../../catalogue/content.ts';
 import { digestOf } from '../../catalogue/digest.ts';
 import { FilePool } from '../../catalogue/file-pool.ts';
@@ -238,6 +239,37 @@ test('content of the catalogue before is still read after a new one came, and no
   assert.equal((await reader.read(digestOf('2'))).toString(), '2');
   await assert.rejects(reader.read(digestOf('1')), ContentUnavailable);
   await assert.rejects(reader.read('sha256:nonsense'), ContentUnavailable);
+  reader.close();
+});
+
+test('a segment that is no longer served is not kept open, so that deleting it frees the disk', async () => {
+  await using folder = await temporaryFolder();
+  const volume = await Volume.open(folder.path);
+  const open = new Set<string>();
+  const watched = async (path: string, flags: string) => {
+    const handle = await nodeFiles.open(path, flags);
+    open.add(path);
+    const close = handle.close.bind(handle);
+    return Object.assign(handle, {
+      close: async () => {
+        open.delete(path);
+        await close();
+      },
+    });
+  };
+  const reader = new SegmentReader(folder.path, new FilePool(8, watched as never));
+  const use = async (version: string): Promise<string> => {
+    const { segments } = await publishSkills(volume, { loki: { 'SKILL.md': version } }, version);
+    await reader.use([{ ...source, segments }]);
+    await reader.read(digestOf(version));
+    return join(folder.path, segmentPath(source.namespace, source.name, segments[0]!.digest));
+  };
+  const first = await use('1');
+  assert.deepEqual([...open], [first]);
+  const second = await use('2');
+  await nextTurn();
+  assert.deepEqual([...open], [second]);
+  assert.equal((await reader.read(digestOf('1'))).toString(), '1', 'by a request that began before');
   reader.close();
 });
 
