@@ -26,10 +26,12 @@ export interface VolumeFile {
   modified: number;
 }
 
-/** A folder of its own in tmp/, removed when disposed of. */
+/** A folder of its own in tmp/, there from `create` until it is disposed of. */
 export interface Scratch extends AsyncDisposable {
   /** Absolute. */
   readonly path: string;
+  /** @throws SourceFault StorageFailed */
+  create(): Promise<void>;
 }
 
 export class Volume {
@@ -169,16 +171,22 @@ export class Volume {
     });
   }
 
-  /** @throws SourceFault StorageFailed */
-  async scratch(): Promise<Scratch> {
+  /** Touches nothing: a look that finds nothing new never creates its scratch folder. */
+  scratch(): Scratch {
     const path = join(this.root, temporaryFolder, `${process.pid}-${randomUUID()}`);
-    try {
-      await this.#files.mkdir(path, { mode: folderMode });
-    } catch (error) {
-      throw storageFault('create', temporaryFolder, error);
-    }
-    const remove = () => this.#home.removeTemporary(path);
-    return { path, [Symbol.asyncDispose]: remove };
+    let created = false;
+    const create = async (): Promise<void> => {
+      created = true;
+      try {
+        await this.#files.mkdir(path, { mode: folderMode });
+      } catch (error) {
+        throw storageFault('create', temporaryFolder, error);
+      }
+    };
+    const remove = async (): Promise<void> => {
+      if (created) await this.#home.removeTemporary(path);
+    };
+    return { path, create, [Symbol.asyncDispose]: remove };
   }
 
   /**

@@ -44,12 +44,13 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
   const { object, spec, record, force, signal, limits, secret, received } = request;
   const { namespace, name } = object.metadata;
   const key = { namespace, name };
-  await using scratch = await volume.scratch();
+  await using scratch = volume.scratch();
   const memory = sourceMemory(volume, key);
   const context: LookContext = { limits, signal, secret, memory, scratch: scratch.path, received };
   const source = await backends.open(spec, namespace, context, cluster);
   try {
     if (!force && record !== undefined && (await source.probe()) === record.revision) return { found: 'unchanged' };
+    await scratch.create();
     return await harvestAndPublish(source, request, volume, now);
   } finally {
     await source.close();

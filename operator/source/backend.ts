@@ -9,7 +9,7 @@ export interface LookContext {
   /** Keys and values of the Secret that `spec.secretRef` names; empty without one. Never logged. */
   secret: ReadonlyMap<string, Buffer>;
   memory: Memory;
-  /** A folder that this look alone may fill; removed afterwards by the caller. */
+  /** A folder that this look alone may fill, from `open` on; removed afterwards by the caller. */
   scratch: string;
   /** Called with bytes received, as they arrive. */
   received(bytes: number): void;

@@ -28,7 +28,9 @@ test('a scratch folder is there while a look lasts, and gone with what is in it'
   await using folder = await temporaryFolder();
   const volume = await Volume.open(folder.path);
   {
-    await using scratch = await volume.scratch();
+    await using scratch = volume.scratch();
+    assert.deepEqual(await volume.list('tmp'), [], 'a look that finds nothing new writes nothing');
+    await scratch.create();
     await writeFile(join(scratch.path, 'pack'), 'x');
     assert.equal((await volume.list('tmp')).length, 1);
   }
