@@ -138,7 +138,10 @@ export class CatalogueWatch {
     if (again) return;
     const serving = this.#loaded?.snapshot.index.generation;
     const cause = error instanceof CatalogueUnreadable ? {} : { err: error };
-    this.#options.logger.error({ ...fault, ...cause, serving }, 'catalogue not loaded, what is served stays');
+    this.#options.logger.error(
+      { ...fault, ...cause, volume: this.#options.volume, serving },
+      `catalogue not loaded, ${serving === undefined ? 'nothing is served yet' : 'what is served stays'}`,
+    );
     this.#options.failed(fault);
   }
 }

@@ -267,7 +267,12 @@ describe('a catalogue that cannot be loaded', { concurrency: true }, () => {
 
   it('at the start leaves the server alive, not ready, and saying why; it serves when one appears', async (test) => {
     const gateway = await GatewayFixture.create(test);
-    const { url } = await serve(test, gateway);
+    const lines: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const { url } = await serve(test, gateway, { logger });
+    const [said] = lines.map((line) => JSON.parse(line));
+    assert.equal(said.msg, 'catalogue not loaded, nothing is served yet');
+    assert.equal(said.volume, gateway.root, 'the folder may be the mistake');
     assert.equal((await get(`${url}/livez`)).status, 200);
     const readiness = await get(`${url}/readyz`);
     assert.equal(readiness.status, 503);
