@@ -1,4 +1,5 @@
 // The server program: one gateway's catalogue from a volume, served over HTTP until it is told to stop.
+import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { Logger } from 'pino';
@@ -45,7 +46,8 @@ const drainWithinMs = 25_000;
  * @throws when an address cannot be listened on
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { logger, host } = options;
+  const { logger } = options;
+  const { address: host } = await lookup(options.host);
   const metrics = createServerMetrics();
   const watch = new CatalogueWatch({
     ...options,

@@ -104,7 +104,7 @@ function described({ core, text, lines, cut }: YamlFields, firstLine: number, fi
   return {
     rejected: undefined,
     name: isSkillName(name) ? name : undefined,
-    description,
+    description: shortened(description),
     version: versionOf(text.get('version')) ?? versionOf(inMetadata('version')) ?? defaultVersion,
     tags: tagsOf(text.get('tags'), inMetadata('tags')),
     frontmatter: core,
@@ -115,6 +115,13 @@ function described({ core, text, lines, cut }: YamlFields, firstLine: number, fi
 }
 
 const scalar = (value: Text | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** What listings carry of a description. The frontmatter keeps it whole. */
+function shortened(description: string): string {
+  const characters = [...description.slice(0, 2 * longestDescription)];
+  if (characters.length <= longestDescription) return description;
+  return `${characters.slice(0, longestDescription - 1).join('')}…`;
+}
 
 function versionOf(value: Text | undefined): string | undefined {
   const version = scalar(value)?.trim() ?? '';

@@ -1,4 +1,5 @@
 // Who may speak to this server from a browser: the Origin rule of the protocol, and the Host rule on loopback.
+import { BlockList, isIPv6 } from 'node:net';
 import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 
 export interface AccessRules {
@@ -8,11 +9,11 @@ export interface AccessRules {
   hosts: readonly string[] | undefined;
 }
 
-/** @param boundTo the address that the server listens on */
+/** @param boundTo the IP address that the server listens on */
 export function accessRules(namespace: string, gateway: string, boundTo: string): AccessRules {
   const service = [gateway, `${gateway}.${namespace}`, `${gateway}.${namespace}.svc`];
   const own = [...service, `${gateway}.${namespace}.svc.cluster.local`, ...localhostAllowedHostnames()];
-  return { origins: own, hosts: isLoopback(boundTo) ? localhostAllowedHostnames() : undefined };
+  return { origins: own, hosts: isLoopback(boundTo) ? [...localhostAllowedHostnames(), boundTo] : undefined };
 }
 
 /** Why a request is refused, in words for its sender; undefined when it may pass. A request without Origin passes. */
@@ -26,5 +27,9 @@ export function refusal(rules: AccessRules, origin: string | undefined, host: st
   return undefined;
 }
 
-const isLoopback = (address: string): boolean =>
-  address === 'localhost' || address === '::1' || /^127\.\d+\.\d+\.\d+$/.test(address);
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** IPv4 addresses in IPv6's form are loopback as well. */
+const isLoopback = (address: string): boolean => loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');

@@ -30,7 +30,8 @@ export interface AppOptions {
   lingerMs?: number;
 }
 
-const bodyLimit = 4 * 1024 * 1024;
+/** In bytes. No message that Lyceum has a use for is near it, and parsing one of 4 MiB would hold up all others. */
+const bodyLimit = 256 * 1024;
 const longestUrl = 8192;
 /** A request that is not there whole by then is cut off. */
 const requestWithinMs = 30_000;

@@ -303,3 +303,13 @@ test('a large body is no matter', () => {
   quickly(`${'\n'.repeat(2_000_000)}x`);
   quickly(`---\n${'-'.repeat(4_000_000)}`);
 });
+
+test('a description longer than the specification allows is cut in listings and whole in the frontmatter', () => {
+  const long = '𝒹'.repeat(60_000 / 4);
+  const skill = parse(`---\nname: a\ndescription: ${long}\n---\n`);
+  assert.equal([...skill.description].length, 1024);
+  assert.ok(skill.description.endsWith('…'));
+  assert.equal(skill.frontmatter?.description, long);
+  const fitting = 'x'.repeat(1024);
+  assert.equal(parse(`---\nname: a\ndescription: ${fitting}\n---\n`).description, fitting);
+});
