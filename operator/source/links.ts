@@ -1,6 +1,7 @@
 // Symbolic links, alike in every backend: followed inside the source's root, refused where they leave it.
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import { Slices } from '../../catalogue/slices.ts';
+import { UpstreamFault } from '../../upstream/fault.ts';
 import { treeCaps } from '../../upstream/limits.ts';
 import { checkCaps, type Folder, folderTree, tooManyEntries, walk } from './folder-tree.ts';
 import { folderOf, joinPath, nameOf } from './path.ts';
@@ -11,6 +12,9 @@ const mostHops = 40;
 
 /** Characters of a link's target; PATH_MAX of Linux. */
 const longestTarget = 4096;
+
+/** Parts of targets that are walked in all, so that long targets in long chains cannot take for ever. */
+const mostParts = 10_000_000;
 
 /**
  * The same entries without links, and under each link's path what stands behind it, with `realPath` where the bytes are.
@@ -32,8 +36,14 @@ export async function resolveLinks(
     }
     if (slices.over) await slices.turn();
   }
-  const unfolding: Unfolding = { broken: new Set(), escaping: new Set(), left: treeCaps.entries - resolved.length };
+  const unfolding: Unfolding = {
+    broken: new Set(),
+    escaping: new Set(),
+    left: treeCaps.entries - resolved.length,
+    parts: mostParts,
+  };
   for (const { folder, entry } of links) {
+    if (slices.over) await slices.turn();
     for (const found of behind(folder, entry, entry.path, ancestors(folder), unfolding)) {
       if (found !== undefined) resolved.push(found);
       if (slices.over) await slices.turn();
@@ -54,6 +64,8 @@ interface Unfolding {
   escaping: Set<string>;
   /** Entries that may still be met. */
   left: number;
+  /** Parts of targets that may still be walked. */
+  parts: number;
 }
 
 type Target = { file: TreeEntry } | { folder: Folder } | 'broken' | 'escapes';
@@ -69,7 +81,7 @@ function* behind(
   chain: Set<Folder>,
   unfolding: Unfolding,
 ): Generator<TreeEntry | undefined> {
-  const target = follow(from, entry.link!);
+  const target = follow(from, entry.link!, unfolding);
   if (target === 'escapes') unfolding.escaping.add(entry.path);
   else if (target === 'broken') unfolding.broken.add(entry.path);
   else if ('file' in target) yield linked(target.file, seenAt);
@@ -83,12 +95,13 @@ function* below(
   chain: Set<Folder>,
   unfolding: Unfolding,
 ): Generator<TreeEntry | undefined> {
+  checkCaps(seenAt, seenAt.split('/').length);
   chain.add(folder);
   for (const [name, entry] of folder.files) {
     if (--unfolding.left < 0) throw tooManyEntries();
     const path = joinPath(seenAt, name);
-    if (entry.link === undefined) yield linked(entry, path);
-    else yield* behind(folder, entry, path, chain, unfolding);
+    yield entry.link === undefined ? linked(entry, path) : undefined;
+    if (entry.link !== undefined) yield* behind(folder, entry, path, chain, unfolding);
   }
   for (const [name, inner] of folder.folders) {
     if (--unfolding.left < 0) throw tooManyEntries();
@@ -104,14 +117,17 @@ function linked(file: TreeEntry, path: string): TreeEntry {
 }
 
 /** Walks a target text as the kernel does: part by part, each link on the way replaced by its own target. */
-function follow(from: Folder, text: string): Target {
+function follow(from: Folder, text: string, unfolding: Unfolding): Target {
   let folder = from;
   let hops = 1;
   const parts: string[] = [];
   const push = (target: string): Target | undefined => {
     if (target === '' || target.length > longestTarget) return 'broken';
     if (target.startsWith('/')) return 'escapes';
-    parts.push(...target.split('/').reverse());
+    const more = target.split('/').reverse();
+    unfolding.parts -= more.length;
+    if (unfolding.parts < 0) throw tooManyParts();
+    parts.push(...more);
     return undefined;
   };
   const unfit = push(text);
@@ -137,6 +153,12 @@ function follow(from: Folder, text: string): Target {
   }
   return { folder };
 }
+
+const tooManyParts = (): UpstreamFault =>
+  new UpstreamFault(
+    'LimitExceeded',
+    `the links of the tree have more than ${mostParts} parts, followed one after the other, which no field raises: link to places directly`,
+  );
 
 function ancestors(folder: Folder): Set<Folder> {
   const above = new Set<Folder>();

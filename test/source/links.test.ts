@@ -118,6 +118,23 @@ test('links that all lead in circles fail at once as well', async () => {
   assert.ok(performance.now() - began < 2000);
 });
 
+test('folders that each hold nothing but a link to the next end as a path that is too deep', async () => {
+  const name = (at: number) => `f${String(at).padStart(5, '0')}`;
+  const entries = Array.from({ length: 20_000 }, (_, at) => link(`${name(at)}/a`, `../${name(at + 1)}`));
+  await assert.rejects(resolveLinks(entries), { reason: 'LimitExceeded', message: /64 folders deep/ });
+});
+
+test('long targets in long chains fail soon, and nothing else is held up meanwhile', async () => {
+  const entries = Array.from({ length: 2000 }, (_, at) => link(`d/${at}`, `${'./'.repeat(2040)}${(at + 1) % 2000}`));
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  const began = performance.now();
+  await assert.rejects(resolveLinks(entries), { reason: 'LimitExceeded', message: /10000000 parts/ });
+  clearInterval(timer);
+  assert.ok(performance.now() - began < 2000);
+  assert.ok(turns > 3, `${turns} turns`);
+});
+
 test('a path that links make too deep or too long is refused', async () => {
   const deep = 'd/'.repeat(40);
   await assert.rejects(resolveLinks([file(`${deep}f`), link(`${'e/'.repeat(40)}l`, `${'../'.repeat(40)}d`)]), {
