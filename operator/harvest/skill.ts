@@ -118,7 +118,7 @@ const scalar = (value: Text | undefined): string | undefined => (typeof value ==
 
 /** What listings carry of a description. The frontmatter keeps it whole. */
 function shortened(description: string): string {
-  const characters = [...description.slice(0, 2 * longestDescription)];
+  const characters = [...description.slice(0, 2 * (longestDescription + 1))];
   if (characters.length <= longestDescription) return description;
   return `${characters.slice(0, longestDescription - 1).join('')}…`;
 }
