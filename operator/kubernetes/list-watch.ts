@@ -44,6 +44,8 @@ const silenceMilliseconds = 150 * second;
 /** A server that does not end a watch in time is helped. */
 const overtimeMilliseconds = 30 * second;
 const shortMilliseconds = second;
+/** An API server that has just started refuses for some seconds what it will grant. */
+const hastyRefusals = 4;
 
 export class ListWatch {
   readonly #options: ListWatchOptions;
@@ -53,6 +55,8 @@ export class ListWatch {
   #relistAt = 0;
   #synced = false;
   #problem: WatchState['problem'];
+  /** In a row, since the loop last worked. */
+  #refusals = 0;
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
@@ -180,7 +184,10 @@ export class ListWatch {
 
   #pause(step: Step): number {
     const { random } = this.#options;
-    const pause = step.pace === 'slow' ? (15 + 15 * random()) * second : this.#backoff.next();
+    const hasty = this.#synced && this.#refusals < hastyRefusals;
+    const slow = (hasty ? 2 : 15) * (1 + random()) * second;
+    if (step.pace === 'slow') this.#refusals++;
+    const pause = step.pace === 'slow' ? slow : this.#backoff.next();
     return Math.max(pause, step.atLeastSeconds * second);
   }
 
@@ -196,6 +203,7 @@ export class ListWatch {
 
   #works(): void {
     const { log, resource, namespace } = this.#options;
+    this.#refusals = 0;
     if (this.#problem === undefined) return;
     log.info({ resource: resource.plural, namespace }, 'list and watch work again');
     this.#problem = undefined;

@@ -239,6 +239,20 @@ for (const [code, reason] of [
   });
 }
 
+test('an API server that has started anew and refuses for some seconds what it will grant is asked again soon', async (t) => {
+  const { server, clock, start, passPause, store } = await watching(t, { random: 0 });
+  start();
+  const first = await server.watch(0);
+  await until(() => clock.waiting.length === 3, 'the watch is open');
+  server.watchAnswers.push(failing(403));
+  server.lists.push(...Array.from({ length: 5 }, () => failing(403)));
+  first.cut();
+  const pauses: number[] = [];
+  for (let round = 0; round < 6; round++) pauses.push(await passPause());
+  assert.deepEqual(pauses.slice(1), [2_000, 2_000, 2_000, 2_000, 15_000]);
+  assert.ok(store.synced);
+});
+
 test('pauses double from 0.8 s to 30 s, and start again after two quiet minutes', async (t) => {
   const { server, clock, start, passPause } = await watching(t, { random: 0.999999 });
   server.lists.push(...Array.from({ length: 8 }, () => failing(500)));
