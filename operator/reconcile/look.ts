@@ -1,6 +1,7 @@
 // One look at one source: credentials, probe, tree, harvest, publication. Says what it found, or throws a fault.
 import { type HarvestResult, type HarvestRules, harvest } from '../harvest/harvest.ts';
 import type { Cluster, KubernetesObject } from '../kubernetes/cluster.ts';
+import { isKind } from '../kubernetes/kubernetes-error.ts';
 import { openBlobs } from '../publish/blob-store.ts';
 import { type RecordHead, readRecord, sourceMemory, writeRecord } from '../publish/record.ts';
 import { digestsOf, publishSource } from '../publish/source-publication.ts';
@@ -115,7 +116,12 @@ export async function secretOf(
 ): Promise<{ data: ReadonlyMap<string, Buffer>; version: string | undefined }> {
   const name = spec.secretRef?.name;
   if (name === undefined) return { data: new Map(), version: undefined };
-  const secret = await cluster.readSecret(namespace, name);
+  const secret = await cluster.readSecret(namespace, name).catch((error: unknown) => {
+    if (!isKind(error, 'forbidden')) throw error;
+    const remedy = "allow get on secrets in the Role of the operator's ServiceAccount";
+    const what = `the operator may not read Secret "${name}" in namespace "${namespace}"`;
+    throw new SourceFault('SecretNotFound', `${what}: ${remedy}`, { cause: error });
+  });
   if (secret) return { data: secret.data, version: secret.resourceVersion };
   throw new SourceFault(
     'SecretNotFound',

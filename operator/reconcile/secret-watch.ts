@@ -17,19 +17,17 @@ export interface SecretWatchOptions {
 /** Seconds between two rounds: a changed Secret is noticed within 30 s. */
 export const secretRoundSeconds = 20;
 
-/** Rounds until the signal aborts. A round that fails is logged and the next one comes as planned. */
+/** Rounds until the signal aborts. Never rejects. */
 export async function watchSecrets(options: SecretWatchOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(secretRoundSeconds * 1000, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    await secretRound(options).catch((error: unknown) =>
-      options.log.warn({ error: String(error) }, 'Secrets not read'),
-    );
+    await secretRound(options);
   }
 }
 
-/** One `get` for each Secret that is named, however many sources name it. */
-export async function secretRound({ cluster, usedVersion, changed }: SecretWatchOptions): Promise<void> {
+/** One `get` for each Secret that is named, however many sources name it. One that cannot be read leaves out no other. */
+export async function secretRound({ cluster, usedVersion, changed, log }: SecretWatchOptions): Promise<void> {
   const users = new Map<string, { namespace: string; name: string; sources: ObjectKey[] }>();
   for (const source of cluster.sources.list()) {
     const parsed = parseSkillSource(source);
@@ -41,7 +39,14 @@ export async function secretRound({ cluster, usedVersion, changed }: SecretWatch
     users.set(`${namespace}/${name}`, secret);
   }
   for (const { namespace, name, sources } of users.values()) {
-    const version = (await cluster.readSecret(namespace, name))?.resourceVersion ?? 'absent';
+    let version: string;
+    try {
+      version = (await cluster.readSecret(namespace, name))?.resourceVersion ?? 'absent';
+    } catch (error) {
+      const why = error instanceof Error ? error.message : 'unknown';
+      log.warn({ namespace, secret: name, error: why }, 'a Secret could not be read');
+      continue;
+    }
     for (const source of sources) {
       const used = await usedVersion(source);
       if (used !== undefined && used !== version) changed(source);

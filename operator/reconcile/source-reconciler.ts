@@ -20,6 +20,7 @@ import { planLook } from './look-plan.ts';
 import { refreshDelay, retryDelay } from './schedule.ts';
 import { contentEvent, faultEvent, rejectionEvent } from './source-events.ts';
 import {
+  builtOf,
   rememberedBy,
   type SourceState,
   settingsOf,
@@ -264,7 +265,7 @@ export class SourceReconciler {
     if (standing.state === 'ready' || standing.state === 'failed') state.handledRequest = request;
     const current = cluster.sources.get(key);
     if (current === undefined || current.metadata.uid !== object.metadata.uid) return;
-    const publication = publicationOf(state);
+    const publication = publicationOf(state, current.status);
     const { generation } = object.metadata;
     const status = sourceStatus(
       current.status,
@@ -279,9 +280,10 @@ export class SourceReconciler {
   }
 }
 
-function publicationOf({ published }: SourceState): Publication | undefined {
+function publicationOf({ published }: SourceState, status: unknown): Publication | undefined {
   if (!published) return undefined;
-  const { revision, artifactDigest, built, size, files, counts } = published.record;
+  const { revision, artifactDigest, size, files, counts } = published.record;
+  const built = builtOf(status, published.record);
   return { revision, artifactDigest, built, size, files, counts, problems: published.problems };
 }
 

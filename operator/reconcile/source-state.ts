@@ -94,13 +94,23 @@ export function viewOf(object: KubernetesObject, state: SourceState): SourceView
       : {
           published: {
             revision: published.record.revision,
-            built: published.record.built,
+            built: builtOf(object.status, published.record),
             counts: published.record.counts,
             catalogue: published.record.catalogue,
             addresses: published.addresses,
           },
         }),
   };
+}
+
+/**
+ * When the content last changed, RFC 3339. The status has the first word where it tells of the same content, so that two
+ * operators that meet on one object do not write their own times over each other's for ever.
+ */
+export function builtOf(status: unknown, { artifactDigest, built }: RecordHead): string {
+  const artifact = (status as { artifact?: { digest?: unknown; lastUpdateTime?: unknown } } | undefined)?.artifact;
+  const told = artifact?.digest === artifactDigest ? artifact.lastUpdateTime : undefined;
+  return typeof told === 'string' ? told : built;
 }
 
 export function shownState({ published, fault }: Pick<SourceState, 'published' | 'fault'>): PublishedState {

@@ -1,9 +1,10 @@
-// What becomes of a source whose spec changes back and forth, and of one whose files on the volume cannot be read.
+// Sources whose spec changes back and forth, whose files on the volume or whose Secret cannot be read.
 import assert from 'node:assert/strict';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordPath } from '../../catalogue/layout.ts';
+import { KubernetesError } from '../../operator/kubernetes/kubernetes-error.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { MemoryCluster } from '../fixtures/memory-cluster.ts';
 import { OperatorFixture, skillText } from '../fixtures/operator.ts';
@@ -72,4 +73,16 @@ test('a record that cannot be read is StorageFailed, keeps what the status tells
   await rename(`${record}.away`, record);
   await ready(operator);
   assert.deepEqual(operator.cluster.status('sources', 'rules').artifact, artifact);
+});
+
+test('a Secret that the operator may not read is told in the status, with what to allow', async () => {
+  const cluster = new MemoryCluster();
+  cluster.readSecret = async () => {
+    throw new KubernetesError('forbidden', 'GET a Secret: the API server answered 403', { status: 403 });
+  };
+  cluster.source('rules', { spec: { url: 'github://org/repo', secretRef: { name: 'token' } } });
+  await using operator = await OperatorFixture.start({}, cluster);
+  await ready(operator, 'False/SecretNotFound');
+  const { message } = operator.cluster.status('sources', 'rules').conditions[0];
+  assert.match(message, /may not read Secret "token" in namespace "default": allow get on secrets/);
 });

@@ -1,0 +1,28 @@
+// What is remembered of a source, and what of it two operators that meet on one object agree on.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RecordHead } from '../../operator/publish/record.ts';
+import { builtOf, rememberedBy } from '../../operator/reconcile/source-state.ts';
+
+const record = { artifactDigest: 'sha256:aa', built: '2026-11-30T12:00:05Z' } as RecordHead;
+
+test('two operators that published one content agree on when, so that neither overwrites the other for ever', () => {
+  const artifact = { digest: 'sha256:aa', lastUpdateTime: '2026-11-30T12:00:04Z' };
+  assert.equal(builtOf({ artifact }, record), '2026-11-30T12:00:04Z');
+});
+
+test('the time of other content, or none, is no time of this one', () => {
+  assert.equal(builtOf({ artifact: { digest: 'sha256:bb', lastUpdateTime: 'then' } }, record), record.built);
+  assert.equal(builtOf({ artifact: { digest: 'sha256:aa' } }, record), record.built);
+  assert.equal(builtOf(undefined, record), record.built);
+});
+
+test('a restart remembers the fault, the generation it was met with, and the request that was handled', () => {
+  const ready = { type: 'Ready', status: 'False', reason: 'NotFound', message: 'no such ref', observedGeneration: 3 };
+  assert.deepEqual(rememberedBy({ conditions: [ready], lastHandledReconcileAt: 'noon' }), {
+    handledRequest: 'noon',
+    fault: { reason: 'NotFound', message: 'no such ref' },
+    lookedGeneration: 3,
+  });
+  assert.deepEqual(rememberedBy({ conditions: [{ ...ready, reason: 'constructor' }] }), { handledRequest: undefined });
+});
