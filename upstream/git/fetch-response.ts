@@ -14,13 +14,16 @@ export async function* packOf(stream: ByteStream, name: string, absent: () => Up
     const packet = await readPacket(stream, name);
     if (packet === 'flush') return void (await stream.fill(1));
     if (packet === undefined) throw new UpstreamFault('UpstreamInvalid', `${name} broke off in the middle of a pack`);
-    if (typeof packet === 'string') continue;
+    if (typeof packet === 'string' || isKeepAlive(packet)) continue;
     if (packet[0] === 1) yield packet.subarray(1);
     else if (packet[0] !== 2) {
       throw new UpstreamFault('UpstreamInvalid', `${name} gave up in the middle of a pack; its own log says why`);
     }
   }
 }
+
+/** Sent by git's server while it is still counting; any number of them carries nothing. */
+const isKeepAlive = (packet: Buffer): boolean => packet.length === 1 && packet[0] === 1;
 
 async function skipToPack(stream: ByteStream, name: string, absent: () => UpstreamFault): Promise<void> {
   for (;;) {

@@ -202,7 +202,7 @@ class PackReader {
     this.#offsets.set(oid, offset);
     await this.#bases.put(offset, object);
     for (const base of [offset, oid]) {
-      this.#ready.push(...(this.#waiting.get(base) ?? []));
+      for (const waiting of this.#waiting.get(base) ?? []) this.#ready.push(waiting);
       this.#waiting.delete(base);
     }
     if (object.data.length > this.#options.keep) this.#sink.large(oid, object.type, object.data.length);
