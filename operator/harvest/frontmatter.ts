@@ -1,5 +1,7 @@
 // Where a Markdown file's frontmatter begins and ends. Only `---` alone on the first line begins one: `---js` never runs.
 
+import { lineAt } from './yaml.ts';
+
 /** In bytes: a frontmatter that is longer is not looked for any further. */
 export const largestFrontmatter = 64 * 1024;
 
@@ -16,11 +18,11 @@ export type Frontmatter =
  * `...`, so a rule in the body or an indented `---` in a description does not end it.
  */
 export function splitFrontmatter(text: string): Frontmatter {
-  const lead = /^\uFEFF?(?:[ \t]*\r?\n)*/.exec(text)![0];
-  const fence = /^---[ \t]*(?:\r?\n|$)/.exec(text.slice(lead.length));
-  if (fence === null) return { kind: 'none' };
-  const begin = lead.split('\n').length;
-  const start = lead.length + fence[0].length;
+  const at = firstLineWithText(text);
+  const fence = at === undefined ? null : /^---[ \t]*(?:\r?\n|$)/.exec(text.slice(at));
+  if (at === undefined || fence === null) return { kind: 'none' };
+  const begin = lineAt(text, at);
+  const start = at + fence[0].length;
   const window = text.slice(start, start + largestFrontmatter + 16);
   const end = /^(?:---|\.\.\.)[ \t]*\r?$/m.exec(window);
   if (end === null) {
@@ -30,4 +32,13 @@ export function splitFrontmatter(text: string): Frontmatter {
   const yaml = window.slice(0, end.index).replaceAll('\r\n', '\n');
   if (Buffer.byteLength(yaml) > largestFrontmatter) return { kind: 'tooLong', line: begin };
   return { kind: 'found', yaml, line: begin + 1 };
+}
+
+/** Where the first line begins that is not blank; undefined where it is indented or there is none. */
+function firstLineWithText(text: string): number | undefined {
+  const ink = /[^ \t\r\n]/g;
+  ink.lastIndex = text.startsWith('\uFEFF') ? 1 : 0;
+  const begin = ink.lastIndex;
+  const at = ink.exec(text)?.index;
+  return at === undefined || at === begin || text[at - 1] === '\n' ? at : undefined;
 }

@@ -154,7 +154,8 @@ function isTooComplex(yaml: string): boolean {
   );
 }
 
-function lineAt(text: string, position: number): number {
+/** The line of a position, from 1. */
+export function lineAt(text: string, position: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line++;
   return line;

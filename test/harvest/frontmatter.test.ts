@@ -301,6 +301,8 @@ test('a large body is no matter', () => {
   quickly(' '.repeat(4_000_000));
   quickly(`${' '.repeat(2_000_000)}x`);
   quickly(`${'\n'.repeat(2_000_000)}x`);
+  quickly(`${'\n'.repeat(4_000_000)}---\nname: a\n---\n`);
+  quickly(' \r\n'.repeat(1_300_000));
   quickly(`---\n${'-'.repeat(4_000_000)}`);
 });
 

@@ -13,8 +13,9 @@ async function pieces(answer: string): Promise<string[]> {
     yield Buffer.from(answer, 'latin1');
   }
   const absent = () => new UpstreamFault('NotFound', 'no such commit');
-  const found = await Array.fromAsync(packOf(new ByteStream(sent()), 'git.example.org', absent));
-  return found.map(String);
+  const found: string[] = [];
+  for await (const piece of packOf(new ByteStream(sent()), 'git.example.org', absent)) found.push(piece.toString());
+  return found;
 }
 
 test('the pack is what comes on side-band 1; progress and packets that keep a connection alive are nothing', async () => {
