@@ -2,12 +2,13 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, posix, resolve, sep } from 'node:path';
 import { digestOf } from '../../catalogue/digest.ts';
-import { byCodePoint } from '../../catalogue/names.ts';
+import { Slices } from '../../catalogue/slices.ts';
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import { changedMeanwhile, folderFault } from './folder/fault.ts';
 import { type ListedFile, listFolder } from './folder/list.ts';
 import { readListed } from './folder/read.ts';
+import { revisionOf } from './folder/revision.ts';
 import { tokensOf } from './folder/tokens.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
 
@@ -112,9 +113,9 @@ async function lookOnce(root: string, closed: readonly string[], shown: string, 
     received(bytes.length);
     return digestOf(bytes);
   };
-  const tokens = await tokensOf(files, memory, digest, lookedAt);
-  const lines = files.map(({ path, link }) => JSON.stringify([path, link ?? null, tokens.get(path) ?? null]));
-  const revision = digestOf(lines.sort(byCodePoint).join('\n'));
+  const slices = new Slices();
+  const tokens = await tokensOf(files, memory, digest, lookedAt, slices);
+  const revision = await revisionOf(files, tokens, slices);
   return { revision, files: new Map(files.map((file) => [file.path, file])), tokens, problems };
 }
 

@@ -1,6 +1,8 @@
 // A name for each file's bytes that moves whenever they do: its stamp, or its digest while a stamp says too little.
 import { z } from 'zod';
 import { byCodePoint } from '../../../catalogue/names.ts';
+import type { Slices } from '../../../catalogue/slices.ts';
+import { sorted } from '../sorted.ts';
 import type { Memory } from '../source.ts';
 import type { ListedFile } from './list.ts';
 import { isRacy, stampText } from './stamp.ts';
@@ -31,6 +33,7 @@ export async function tokensOf(
   memory: Memory,
   digest: (file: ListedFile) => Promise<string | undefined>,
   lookedAt: number,
+  slices: Slices,
 ): Promise<Map<string, string>> {
   const known = await load(memory);
   const next = new Map<string, Remembered>();
@@ -51,8 +54,9 @@ export async function tokensOf(
   const regular = files.filter(({ link }) => link === undefined);
   for (let at = 0; at < regular.length; at += together) {
     await Promise.all(regular.slice(at, at + together).map(look));
+    if (slices.over) await slices.turn();
   }
-  await save(memory, known, next);
+  await save(memory, known, next, slices);
   return tokens;
 }
 
@@ -70,12 +74,13 @@ async function save(
   memory: Memory,
   known: ReadonlyMap<string, Remembered>,
   next: ReadonlyMap<string, Remembered>,
+  slices: Slices,
 ): Promise<void> {
   const isSame = ([path, { stamp, token, settled }]: [string, Remembered]): boolean => {
     const before = known.get(path);
     return before?.stamp === stamp && before.token === token && before.settled === settled;
   };
   if (known.size === next.size && [...next].every(isSame)) return;
-  const files = [...next].sort(([a], [b]) => byCodePoint(a, b));
+  const files = await sorted([...next], ([a], [b]) => byCodePoint(a, b), slices);
   await memory.save(Buffer.from(JSON.stringify({ format: 1, files })));
 }
