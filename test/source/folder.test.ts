@@ -2,12 +2,26 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, type TestContext, test } from 'node:test';
 import { digestOf } from '../../catalogue/digest.ts';
+import { readListed } from '../../operator/source/folder/read.ts';
+import { stampOf } from '../../operator/source/folder/stamp.ts';
 import { type FolderRoots, openFolderSource } from '../../operator/source/folder.ts';
 import { resolveLinks } from '../../operator/source/links.ts';
 import type { Memory, Tree, TreeEntry } from '../../operator/source/source.ts';
@@ -290,6 +304,18 @@ test('a file that changes between listing and reading fails the look, which is t
   await assert.rejects(contentOf(replaced), { reason: 'UpstreamInvalid' });
   const gone = await open('file:///').open();
   assert.deepEqual(gone.entries, [{ path: 'a.md', link: '/etc/passwd' }]);
+});
+
+test('a folder that became a link out of the source while it was listed is not read', async () => {
+  await write('outside/secret.md');
+  await mkdir(join(root, 'source'));
+  await symlink('../outside', join(root, 'source/inside'));
+  const seen = join(root, 'source/inside/secret.md');
+  const listed = { path: 'inside/secret.md', file: seen, link: undefined, mounted: false };
+  const stamp = stampOf(await stat(seen, { bigint: true }));
+  await assert.rejects(readListed({ ...listed, stamp }, '/inside/secret.md'), { reason: 'UpstreamInvalid' });
+  const there = await realpath(seen);
+  assert.equal((await readListed({ ...listed, stamp, file: there }, '/x')).toString(), 'outside/secret.md');
 });
 
 test('a file that may not be read fails the source with its name', async () => {

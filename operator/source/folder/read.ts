@@ -1,6 +1,6 @@
 // The bytes of one listed file, exactly as listed or not at all.
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import { changedMeanwhile, folderFault, isGone } from './fault.ts';
 import type { ListedFile } from './list.ts';
 import { stampOf, stampText } from './stamp.ts';
@@ -16,6 +16,7 @@ export async function readListed({ file, stamp }: ListedFile, shown: string): Pr
   let handle: FileHandle | undefined;
   try {
     handle = await open(file, flags);
+    if ((await placeOf(handle, file)) !== file) throw changedMeanwhile(shown);
     await expectSame(handle, stampText(stamp), shown);
     const bytes = Buffer.alloc(Number(stamp.size));
     let filled = 0;
@@ -33,6 +34,13 @@ export async function readListed({ file, stamp }: ListedFile, shown: string): Pr
     await handle?.close();
   }
 }
+
+/**
+ * Where an open file really stands: elsewhere when a folder on its path has become a link since it was listed, or was one
+ * for the moment of the listing. Only Linux tells of the open file itself.
+ */
+const placeOf = (handle: FileHandle, file: string): Promise<string> =>
+  process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(file);
 
 async function expectSame(handle: FileHandle, stamp: string, shown: string): Promise<void> {
   const stats = await handle.stat({ bigint: true });
