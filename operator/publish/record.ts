@@ -125,7 +125,8 @@ export function sourceMemory(volume: Volume, key: Key): Memory {
   };
 }
 
-async function isThere(volume: Volume, key: Key, record: RecordHead): Promise<boolean> {
+/** Whether all that a record names is on the volume. @throws SourceFault StorageFailed when the volume cannot be read */
+export async function isThere(volume: Volume, key: Key, record: RecordHead): Promise<boolean> {
   if ((await volume.stat(record.catalogue.path))?.size !== record.catalogue.size) return false;
   for (const { digest, size } of record.segments) {
     if ((await volume.stat(segmentPath(key.namespace, key.name, digest)))?.size !== size) return false;

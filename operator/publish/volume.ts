@@ -86,7 +86,7 @@ export class Volume {
   async create(purpose: string): Promise<TemporaryFile> {
     const temporary = join(this.root, temporaryFolder, `${process.pid}-${randomUUID()}`);
     try {
-      const handle = await this.#files.open(temporary, 'wx+', fileMode);
+      const handle = await this.#inTemporaryFolder(() => this.#files.open(temporary, 'wx+', fileMode));
       try {
         // The mode given to open is cut by the umask.
         await handle.chmod(fileMode);
@@ -178,7 +178,7 @@ export class Volume {
     const create = async (): Promise<void> => {
       created = true;
       try {
-        await this.#files.mkdir(path, { mode: folderMode });
+        await this.#inTemporaryFolder(() => this.#files.mkdir(path, { mode: folderMode }));
       } catch (error) {
         throw storageFault('create', temporaryFolder, error);
       }
@@ -226,6 +226,17 @@ export class Volume {
       await this.#files.rm(temporary, { recursive: true, force: true }).catch(() => {});
     },
   };
+
+  /** Once more where tmp/ has been removed, or the volume been replaced by an empty one. */
+  async #inTemporaryFolder<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      await this.#makeFolder(join(this.root, temporaryFolder));
+      return await action();
+    }
+  }
 
   /** Makes a folder and those above it; each one made is synced into the one above. */
   async #makeFolder(folder: string): Promise<void> {

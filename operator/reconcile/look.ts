@@ -3,7 +3,7 @@ import { type HarvestResult, type HarvestRules, harvest } from '../harvest/harve
 import type { Cluster, KubernetesObject } from '../kubernetes/cluster.ts';
 import { isKind } from '../kubernetes/kubernetes-error.ts';
 import { openBlobs } from '../publish/blob-store.ts';
-import { type RecordHead, readRecord, sourceMemory, writeRecord } from '../publish/record.ts';
+import { isThere, type RecordHead, readRecord, sourceMemory, writeRecord } from '../publish/record.ts';
 import { digestsOf, publishSource } from '../publish/source-publication.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
@@ -50,7 +50,8 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
   const context: LookContext = { limits, signal, secret, memory, scratch: scratch.path, received };
   const source = await backends.open(spec, namespace, context, cluster);
   try {
-    if (!force && record !== undefined && (await source.probe()) === record.revision) return { found: 'unchanged' };
+    const isPublished = !force && record !== undefined && (await isThere(volume, key, record));
+    if (isPublished && (await source.probe()) === record.revision) return { found: 'unchanged' };
     await scratch.create();
     return await harvestAndPublish(source, request, volume, now);
   } finally {

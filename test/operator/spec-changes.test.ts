@@ -1,4 +1,4 @@
-// Sources whose spec changes back and forth, whose files on the volume or whose Secret cannot be read.
+// Sources whose spec changes back and forth, and those whose files on the volume or whose Secret cannot be read.
 import assert from 'node:assert/strict';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -85,4 +85,16 @@ test('a Secret that the operator may not read is told in the status, with what t
   await ready(operator, 'False/SecretNotFound');
   const { message } = operator.cluster.status('sources', 'rules').conditions[0];
   assert.match(message, /may not read Secret "token" in namespace "default": allow get on secrets/);
+});
+
+test('what was lost from the volume is published again at the next look, and served with the same bytes', async () => {
+  await using operator = await OperatorFixture.start({}, clusterWithRules());
+  await ready(operator);
+  const text = () => operator.read('rules', 'style').then(String);
+  await eventually('the skill', text, (got) => got === skillText('style'));
+  for (const lost of ['sources', 'gateways', 'tmp']) await rm(join(operator.volume, lost), { recursive: true });
+  operator.cluster.source('rules', { spec: { url, refresh: '1h' } });
+  await eventually('the skill again', text, (got) => got === skillText('style'));
+  await ready(operator);
+  assert.equal(operator.cluster.events.filter(({ type }) => type === 'Warning').length, 0);
 });
