@@ -38,13 +38,13 @@ export async function harvestOnce(
     const { data: secret } = await secretOf(cluster, namespace, spec);
     const context = { limits, signal: deadline.signal, secret, memory: noMemory, scratch, received: () => {} };
     const source = await backends.open(spec, namespace, context, cluster);
-    const tree = await source.open();
     try {
+      const tree = await source.open();
       const { include, exclude, subdirectory } = spec;
       const rules = { include, exclude, subdirectory, library: spec.library ?? name, source: name, limits };
-      return { revision: tree.revision, result: await harvest(tree, rules, new Map(), digestsOnly) };
+      const harvested = harvest(tree, rules, new Map(), digestsOnly, deadline.signal);
+      return { revision: tree.revision, result: await harvested.finally(() => tree.close()) };
     } finally {
-      await tree.close();
       await source.close();
     }
   } finally {

@@ -1,4 +1,5 @@
 // What `lyceum check` prints, as text for people or as one JSON document; and its exit status. Pure.
+import { printable } from '../../operator/source/path.ts';
 import type { Harvested } from './harvest-once.ts';
 
 /** How the check of one source ended. */
@@ -20,7 +21,10 @@ export function exitStatus({ refused, verdicts }: Report): number {
   return refused.length > 0 || verdicts.some(rejects) ? 1 : 0;
 }
 
-/** Lines as compilers print them: `path:line: severity Reason: message`. */
+/**
+ * Lines as compilers print them: `path:line: severity Reason: message`. A file's name may hold what a terminal would obey,
+ * so control characters come as escapes.
+ */
 export function textReport({ refused, verdicts }: Report): string[] {
   const lines = [...refused];
   for (const verdict of verdicts) {
@@ -46,9 +50,8 @@ function harvestLines({ source, url, harvested }: Extract<Verdict, { harvested: 
   ];
   return [
     `${source} (${url}, ${harvested.revision}): ${told.join(', ')}`,
-    ...problems.map(
-      ({ path, line, severity, reason, message }) =>
-        `${path || '.'}${line === undefined ? '' : `:${line}`}: ${severity} ${reason}: ${message}`,
+    ...problems.map(({ path, line, severity, reason, message }) =>
+      printable(`${path || '.'}${line === undefined ? '' : `:${line}`}: ${severity} ${reason}: ${message}`),
     ),
     ...(problems.length < counts.problems ? [`… and ${counts.problems - problems.length} more problems`] : []),
   ];

@@ -145,9 +145,10 @@ test('a closed folder inside a source is passed over', async () => {
   assert.deepEqual((await contentOf(tree)).files, { 'a.md': 'a.md' });
 });
 
-test('.git and node_modules are not looked into', async () => {
+test('.git, node_modules and lost+found are not looked into', async () => {
   await write('a.md');
   await write('.git/HEAD');
+  await write('lost+found/x');
   await write('x/node_modules/y/SKILL.md');
   const { entries } = await open('file:///').open();
   assert.deepEqual(

@@ -33,8 +33,8 @@ interface OpenFolder {
   mounted: boolean;
 }
 
-/** Never harvested, and often large. */
-const passedOver: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+/** Never harvested, and often large; or a file system's own, which only root may read. */
+const passedOver: ReadonlySet<string> = new Set(['.git', 'node_modules', 'lost+found']);
 
 /** So many files are asked for at once. */
 const together = 64;
