@@ -11,7 +11,7 @@ import { LyceumServer } from './lyceum-server.ts';
 import type { ProbeAnswer, ProbeQuestion } from './probing-process.ts';
 
 const rounds = 5;
-const windowSeconds = 3;
+const windowSeconds = 4;
 /** Into a window, before the catalogue is swapped. */
 const swapAfterMs = 300;
 
@@ -35,7 +35,9 @@ export async function swap(folder: string, skills: number): Promise<Figure[]> {
 
   await using server = await LyceumServer.start(folder);
   await using prober = new Child('serving/probing-process.ts');
-  const probe = (seconds: number, waitedFor: number): Promise<ProbeAnswer> => {
+  const probe = async (seconds: number, waitedFor: number): Promise<ProbeAnswer> => {
+    // A full collection first, so that no window pays for the garbage of the one before.
+    await server.usage('memory');
     const question: ProbeQuestion = { origin: server.origin, skills, seconds, generation: waitedFor };
     return prober.ask<ProbeAnswer>(question);
   };
