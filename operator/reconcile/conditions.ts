@@ -30,7 +30,7 @@ export function transition(
       type: condition.type,
       status: condition.status,
       reason: condition.reason,
-      message: condition.message.slice(0, messageLimit),
+      message: shortened(condition.message, messageLimit),
       observedGeneration: generation,
       lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime : now,
     };
@@ -39,6 +39,13 @@ export function transition(
 
 /** Kubernetes allows 32,768 characters; a person reads far less. */
 const messageLimit = 1024;
+
+/** The text, or its beginning where it has too many characters: code points, as the API server counts them. */
+export function shortened(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const characters = Array.from(text.slice(0, 2 * longest + 2));
+  return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join('')}…`;
+}
 
 /** The conditions of an object's status, or none where it has no status yet or somebody wrote another shape there. */
 export function conditionsOf(status: unknown): Condition[] {

@@ -11,7 +11,7 @@ import { parseSkillSource } from '../resources/parse.ts';
 import { parseDuration } from '../resources/quantities.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { Backends } from '../source/backends.ts';
-import { rfc3339 } from './conditions.ts';
+import { rfc3339, shortened } from './conditions.ts';
 import type { ReconcileResult } from './controller.ts';
 import { deadlineOf } from './deadline.ts';
 import { effectiveLimits } from './limits.ts';
@@ -30,7 +30,7 @@ import {
   viewOf,
 } from './source-state.ts';
 import { SourceStates } from './source-states.ts';
-import { type Publication, type Standing, sourceStatus, summary } from './source-status.ts';
+import { longestRequest, type Publication, type Standing, sourceStatus, summary } from './source-status.ts';
 
 export interface SourceReconcilerOptions {
   cluster: Cluster;
@@ -94,7 +94,8 @@ export class SourceReconciler {
   async reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
     const object = this.#options.cluster.sources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return this.#forget(key);
-    const request = object.metadata.annotations[requestAnnotation];
+    const asked = object.metadata.annotations[requestAnnotation];
+    const request = asked === undefined ? undefined : shortened(asked, longestRequest);
     const state = await this.#states.of(object).catch((error: unknown) => {
       if (error instanceof SourceFault) return error;
       throw error;

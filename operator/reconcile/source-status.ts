@@ -2,7 +2,7 @@
 import { compareProblems, type Problem } from '../../catalogue/problem.ts';
 import type { Counts, ProblemRow } from '../../catalogue/source-catalogue.ts';
 import { Progressing, type SourceFaultReason, Succeeded, sourceFaultReasons } from '../reasons.ts';
-import { conditionOf, conditionsOf, transition, type WantedCondition } from './conditions.ts';
+import { conditionOf, conditionsOf, shortened, transition, type WantedCondition } from './conditions.ts';
 
 /** How a source stands. */
 export type Standing =
@@ -96,9 +96,9 @@ const publishedFields = ['revision', 'artifact', 'counts', 'problems'];
 
 function published(publication: Publication | undefined): Record<string, unknown> {
   if (publication === undefined) return {};
-  const { revision, artifactDigest, built, size, files, counts } = publication;
+  const { revision: whole, artifactDigest, built, size, files, counts } = publication;
   return {
-    revision,
+    revision: shortened(whole, longestRevision),
     artifact: { digest: artifactDigest, lastUpdateTime: built, size, files },
     counts: { ...counts },
     problems: worst(publication.problems),
@@ -110,12 +110,17 @@ const worst = (problems: readonly ProblemRow[]): ProblemRow[] =>
     .sort((a, b) => compareProblems(a as Problem, b as Problem))
     .slice(0, shownProblems)
     .map(({ path, line, severity, reason, message }) => ({
-      path,
+      path: shortened(path, longestProblemText),
       ...(line === undefined ? {} : { line }),
       severity,
       reason,
-      message,
+      message: shortened(message, longestProblemText),
     })) as ProblemRow[];
+
+// In characters, as the CustomResourceDefinition has them: a status with one field too long is refused whole.
+const longestRevision = 512;
+const longestProblemText = 4096;
+export const longestRequest = 256;
 
 /** `14 skills and 40 files; 3 problems`. */
 export function summary(counts: Counts | undefined): string {

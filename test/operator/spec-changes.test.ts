@@ -98,3 +98,16 @@ test('what was lost from the volume is published again at the next look, and ser
   await ready(operator);
   assert.equal(operator.cluster.events.filter(({ type }) => type === 'Warning').length, 0);
 });
+
+test('a request in more characters than a status holds is answered once, by its beginning', async () => {
+  await using operator = await OperatorFixture.start({}, clusterWithRules());
+  await ready(operator);
+  operator.cluster.source('rules', { spec: { url }, annotations: { 'lyceum.dev/requestedAt': '9'.repeat(300) } });
+  const handled = () => operator.cluster.status('sources', 'rules').lastHandledReconcileAt;
+  await eventually('the request', handled, (at) => at === `${'9'.repeat(255)}…`);
+  const writes = operator.cluster.statusWrites;
+  await operator.stop();
+  await operator.start();
+  await ready(operator);
+  assert.equal(operator.cluster.statusWrites, writes);
+});

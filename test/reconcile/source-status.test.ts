@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { ProblemRow } from '../../catalogue/source-catalogue.ts';
 import type { Condition } from '../../operator/reconcile/conditions.ts';
 import { type Publication, type Standing, sourceStatus } from '../../operator/reconcile/source-status.ts';
+import { skillSourceStatusSchema } from '../../operator/resources/skill-source.ts';
 
 const before = '2026-01-01T00:00:00Z';
 const now = '2026-01-01T01:00:00Z';
@@ -119,4 +120,15 @@ test('the status shows the first 20 problems, worst first', () => {
   assert.equal(shown.length, 20);
   assert.equal(shown[0]?.path, 'skills/099/SKILL.md');
   assert.ok(shown.slice(1).every(({ severity }) => severity === 'warning'));
+});
+
+test('no text of an upstream is so long that the API server refuses the status', () => {
+  const long = 'ж😀'.repeat(5_000);
+  const row: ProblemRow = { row: 'problem', path: long, severity: 'error', reason: 'Empty', message: long };
+  const standing: Standing = { state: 'failed', reason: 'NotFound', message: long };
+  const status = statusOf(standing, { ...publication, revision: long, problems: [row] });
+  const parsed = skillSourceStatusSchema.safeParse(status);
+  assert.ok(parsed.success, parsed.error?.message);
+  assert.match(String(status.revision), /^ж😀.*…$/);
+  assert.ok(String(conditions(status).Ready?.message).isWellFormed());
 });
