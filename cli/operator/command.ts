@@ -1,6 +1,6 @@
 // `lyceum operator`: watches SkillSources and SkillGateways in Kubernetes and publishes their catalogues to a volume.
 import { Command } from 'commander';
-import { count, logLevel, option, port } from '../options.ts';
+import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
 
 interface OperatorFlags extends SourceFlags {
@@ -20,7 +20,7 @@ export function operatorCommand(): Command {
     .addOption(option('--volume <folder>', 'the folder to publish to; servers read it').makeOptionMandatory())
     .addOption(
       option('--namespaces <names>', "namespaces to watch, comma-separated; default: the operator's own").argParser(
-        (text: string) => text.split(',').map((name) => name.trim()),
+        list,
       ),
     )
     .addOption(option('--allow-loopback', 'let sources reach 127.0.0.0/8 and ::1; for tests'))

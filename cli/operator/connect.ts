@@ -27,16 +27,17 @@ export interface Connected {
 }
 
 /** @throws KubernetesError unauthorized when there is no usable configuration */
-export function connect({ kubeconfig, namespaces, log }: ConnectFlags): Connected {
+export function connect({ kubeconfig, namespaces: named = [], log }: ConnectFlags): Connected {
+  const namespaces = [...new Set(named)];
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = operatorMetrics(registry);
   const connection = new Connection({
     load: () => loadKubeConfig(kubeconfig),
-    connections: connectionsFor(namespaces?.length ?? 1),
+    connections: connectionsFor(Math.max(1, namespaces.length)),
     requested: metrics.requested,
   });
-  const watched = namespaces ?? [connection.namespace ?? 'default'];
+  const watched = namespaces.length > 0 ? namespaces : [connection.namespace ?? 'default'];
   const cluster = new ApiServerCluster({
     connection,
     namespaces: watched,

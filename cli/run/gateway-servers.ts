@@ -14,7 +14,7 @@ export interface GatewayServersOptions {
   log: Logger;
   /** Told when a gateway's server listens. */
   started(key: ObjectKey, url: string): void;
-  /** Told why a server could not start. */
+  /** Told why a server could not start. The next change of its gateway tries again. */
   failed(key: ObjectKey, message: string): void;
 }
 
@@ -69,6 +69,7 @@ export class GatewayServers {
       started(key, url);
       return server;
     } catch (error) {
+      this.#servers.delete(key);
       failed(key, reasonOf(error, host, port));
       return undefined;
     }

@@ -20,7 +20,7 @@ import type { AgedObject } from './table.ts';
 /** Milliseconds of quiet before the tables are printed, so that one change prints one table. */
 const quiet = 250;
 
-/** @throws Error when the folder is none, the volume cannot be used or no server can listen */
+/** @throws Error when the folder is none, the volume cannot be used or the first server cannot listen */
 export async function run(folder: string, flags: RunFlags): Promise<void> {
   const root = await folderAt(folder);
   const volume = flags.volume === undefined ? await defaultVolume(root) : resolve(flags.volume);
@@ -37,6 +37,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
   });
   let operator: RunningOperator | undefined;
   const { promise: unable, reject: giveUp } = Promise.withResolvers<never>();
+  let served = false;
   const servers = new GatewayServers({
     gateways: cluster.gateways,
     volume,
@@ -45,10 +46,15 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     version,
     log,
     started: (key, url) => {
+      served = true;
       operator?.reconcileGateway(key);
       say(['', ...clientSnippets(key.split('/')[1]!, url), ''].join('\n'));
     },
-    failed: (key, message) => giveUp(new Error(`SkillGateway ${key.split('/')[1]}: ${message}`)),
+    failed: (key, message) => {
+      const complaint = `SkillGateway ${key.split('/')[1]}: ${message}`;
+      if (served) say(`! ${complaint}`);
+      else giveUp(new Error(complaint));
+    },
   });
   printTables(cluster, say);
 

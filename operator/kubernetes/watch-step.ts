@@ -47,9 +47,13 @@ export function stepAfter(error: unknown): Step {
     relist: !resumable.has(reason),
     pace: isKind(error, 'notFound', 'forbidden') ? 'slow' : 'backoff',
     atLeastSeconds: wish,
-    message: reason === 'internal' ? 'an unforeseen error' : (error as Error).message,
+    message: reason === 'internal' ? 'an unforeseen error' : (error as Error).message + remedyOf(reason),
   };
 }
+
+/** An empty collection is a list; one that is not found has no definition. */
+const remedyOf = (reason: RestartReason): string =>
+  reason === 'notFound' ? ": install Lyceum's CustomResourceDefinitions (kubectl apply --server-side -f crds/)" : '';
 
 function reasonOf(error: unknown): RestartReason {
   if (error instanceof KubernetesError) return error.kind;

@@ -231,6 +231,10 @@ for (const [code, reason] of [
     assert.deepEqual(restarts, [reason, reason, reason]);
     assert.deepEqual([listWatch.state.synced, listWatch.state.problem?.reason], [false, reason]);
     assert.match(listWatch.state.problem?.message ?? '', /skillsources/);
+    assert.match(
+      listWatch.state.problem?.message ?? '',
+      code === 404 ? /install.*CustomResource/ : /grant it in the Role/,
+    );
     assert.doesNotMatch(listWatch.state.problem?.message ?? '', /spelled-out-secret|secret-token/);
     await server.watch(0);
     await until(() => clock.waiting.length === 3, 'the watch is open');

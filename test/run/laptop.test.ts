@@ -1,7 +1,8 @@
 // `lyceum run`: the quickstart as a newcomer starts it, with both lines of the MCP SDK as clients.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -156,6 +157,43 @@ test('a port in use is said with the remedy, and the exit status is not 0', asyn
   assert.match(process.errors.join('\n'), new RegExp(`port ${port} is in use.*--port`));
   taken.close();
 });
+
+test('a further gateway whose port is in use is told, the first one is served on, and an edit tries again', async () => {
+  const { taken, port } = await takenBehindFree();
+  const manifests = join(folder, 'further');
+  await cp(quickstart, manifests, { recursive: true });
+  await using process = new LyceumProcess([
+    ...['run', manifests, '--port', String(port - 1), '--volume', join(folder, 'further-volume')],
+  ]);
+  const url = await printedUrl(process, 'agents');
+  const more = join(manifests, 'more.yaml');
+  const writers = 'apiVersion: lyceum.dev/v1alpha1\nkind: SkillGateway\nmetadata: {name: writers}\nspec: {}\n';
+  await writeFile(more, writers);
+  await eventually('it is told', () => process.output.includes(`! SkillGateway writers: ${inUse(port)}`));
+  assert.equal((await fetch(new URL('/livez', url))).status, 200);
+  await new Promise((resolve) => taken.close(resolve));
+  await writeFile(more, writers.replace('{}', '{instructions: Write well.}'));
+  await printedUrl(process, 'writers');
+});
+
+/** A port that is in use, and the one before it is not. */
+async function takenBehindFree(): Promise<{ taken: Server; port: number }> {
+  for (;;) {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const before = createServer().listen(port - 1, '127.0.0.1');
+    const free = await once(before, 'listening').then(
+      () => true,
+      () => false,
+    );
+    before.close();
+    if (free) return { taken, port };
+    taken.close();
+  }
+}
+
+const inUse = (port: number): string => `port ${port} is in use: choose another with --port`;
 
 test('a folder that is not there is said at once', async () => {
   await using process = new LyceumProcess(['run', join(folder, 'nowhere')]);
