@@ -62,8 +62,9 @@ export async function assemble(
     else claims.push({ ...claim, files: rowsOf(skill.files, contentAt, tell), lost: lostOf(skill.files, contentAt) });
     if (slices.over) await slices.turn();
   }
-  const settled = settleRivals(claims, source);
+  const settled = await settleRivals(claims, source, slices);
   for (const { claim, like } of settled.duplicates) {
+    if (slices.over) await slices.turn();
     tell(
       'Duplicate',
       claim.of.skill.main.path,
@@ -71,6 +72,7 @@ export async function assemble(
     );
   }
   for (const { claim, address, holder } of settled.moved) {
+    if (slices.over) await slices.turn();
     tell(
       'Moved',
       claim.of.skill.main.path,

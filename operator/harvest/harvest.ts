@@ -1,4 +1,5 @@
 // One harvest: from a source's tree to the artifacts, pack files and problems of its catalogue.
+import { Slices } from '../../catalogue/slices.ts';
 import { resolveLinks } from '../source/links.ts';
 import type { Tree, TreeEntry } from '../source/source.ts';
 import { type Assembled, assemble } from './assemble.ts';
@@ -6,7 +7,7 @@ import type { KnownContents } from './content.ts';
 import { type Blobs, readContents, realPathOf } from './read-contents.ts';
 import type { HarvestRules } from './rules.ts';
 import { type Selection, select } from './selection.ts';
-import { compileRules, concerns } from './sieve.ts';
+import { compileRules, concerning } from './sieve.ts';
 
 export type { KnownContent, KnownContents } from './content.ts';
 export type { Blobs } from './read-contents.ts';
@@ -36,8 +37,8 @@ export async function harvest(
   const selection = await select(resolved.entries, rules);
   const mains = new Set(selection.skills.map(({ main }) => realPathOf(main)));
   const contents = await readContents(tree, wanted(selection), mains, known, blobs, rules.limits, signal);
-  const sieve = compileRules(rules);
-  const problems = [...tree.problems, ...resolved.problems].filter(({ path }) => concerns(path, sieve));
+  const told = [...tree.problems, ...resolved.problems];
+  const problems = await concerning(told, compileRules(rules), new Slices());
   const assembled = await assemble(selection, contents, rules, problems);
   return { ...assembled, contents: contents.byId };
 }

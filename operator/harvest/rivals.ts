@@ -2,6 +2,7 @@
 // the others get a second one. Pure.
 import { digestOf } from '../../catalogue/digest.ts';
 import { qualifiedAddress } from '../../catalogue/qualified-address.ts';
+import type { Slices } from '../../catalogue/slices.ts';
 import type { FileRow } from '../../catalogue/source-catalogue.ts';
 
 export interface Claim<Of> {
@@ -24,13 +25,24 @@ export interface Settled<Of> {
 }
 
 /** @param claims in the order of their right to an address */
-export function settleRivals<Of>(claims: readonly Claim<Of>[], source: string): Settled<Of> {
+export async function settleRivals<Of>(
+  claims: readonly Claim<Of>[],
+  source: string,
+  slices: Slices,
+): Promise<Settled<Of>> {
   const settled: Settled<Of> = { served: [], duplicates: [], moved: [] };
-  for (const rivals of Map.groupBy(claims, ({ name }) => name).values()) settle(rivals, source, settled);
+  for (const rivals of Map.groupBy(claims, ({ name }) => name).values()) {
+    await settle(rivals, source, settled, slices);
+  }
   return settled;
 }
 
-function settle<Of>(rivals: readonly Claim<Of>[], source: string, settled: Settled<Of>): void {
+async function settle<Of>(
+  rivals: readonly Claim<Of>[],
+  source: string,
+  settled: Settled<Of>,
+  slices: Slices,
+): Promise<void> {
   const holder = rivals[0]!;
   if (rivals.length === 1) {
     settled.served.push({ claim: holder, address: holder.name });
@@ -39,6 +51,7 @@ function settle<Of>(rivals: readonly Claim<Of>[], source: string, settled: Settl
   const byBytes = new Map<string, Claim<Of>>();
   const used = new Set<string>();
   for (const claim of rivals) {
+    if (slices.over) await slices.turn();
     const bytes = bytesOf(claim);
     const like = byBytes.get(bytes);
     if (like !== undefined) {

@@ -10,7 +10,7 @@ import { findFiles, type SelectedFile } from './find-files.ts';
 import { findSkills } from './find-skills.ts';
 import type { Glob } from './globs.ts';
 import type { HarvestRules } from './rules.ts';
-import { compileRules, concerns, type Sieve } from './sieve.ts';
+import { compileRules, concerning, type Sieve } from './sieve.ts';
 import { isSkillRoot } from './visibility.ts';
 
 export interface SelectedSkill {
@@ -51,7 +51,7 @@ export async function select(entries: readonly TreeEntry[], rules: HarvestRules)
     return { folder: folder.path, relativeFolder: relative, group, main, files: files.bySkill.get(folder) ?? [] };
   });
   const problems = [
-    ...tree.problems.filter(({ path }) => concerns(path, sieve)),
+    ...(await concerning(tree.problems, sieve, slices)),
     ...found.problems,
     ...files.problems,
     ...groups.problems,

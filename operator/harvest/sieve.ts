@@ -1,4 +1,6 @@
 // The rules of a harvest, compiled: which globs hold, and where a path concerns it.
+import type { Problem } from '../../catalogue/problem.ts';
+import type { Slices } from '../../catalogue/slices.ts';
 import { SourceFault } from '../reasons.ts';
 import { isWithin } from '../source/path.ts';
 import { conventions, conventionsOf } from './conventions.ts';
@@ -17,7 +19,11 @@ export interface Sieve {
 }
 
 /** @throws SourceFault InvalidSpec */
-export function compileRules({ include, exclude, subdirectory }: HarvestRules): Sieve {
+export function compileRules({
+  include,
+  exclude,
+  subdirectory,
+}: Pick<HarvestRules, 'include' | 'exclude' | 'subdirectory'>): Sieve {
   const parts = subdirectory.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..')) {
     throw new SourceFault('InvalidSpec', 'spec.subdirectory leads out of the source: write a path without ..');
@@ -32,8 +38,17 @@ export function compileRules({ include, exclude, subdirectory }: HarvestRules): 
   };
 }
 
-/** Whether a problem's path lies where the harvest looks. */
-export function concerns(path: string, { subdirectory, exclude }: Sieve): boolean {
+/** The problems whose paths lie where the harvest looks. */
+export async function concerning(problems: readonly Problem[], sieve: Sieve, slices: Slices): Promise<Problem[]> {
+  const found: Problem[] = [];
+  for (const problem of problems) {
+    if (concerns(problem.path, sieve)) found.push(problem);
+    if (slices.over) await slices.turn();
+  }
+  return found;
+}
+
+function concerns(path: string, { subdirectory, exclude }: Sieve): boolean {
   if (path === '.') return subdirectory === '';
   return isWithin(path, subdirectory) && !isExcludedAnywhere(relativeTo(subdirectory, path), exclude);
 }

@@ -1,6 +1,6 @@
 // Git repositories as a source: a look through the partial-clone reader, its trees remembered between looks.
 import { isUtf8 } from 'node:buffer';
-import { problem } from '../../catalogue/problem.ts';
+import { type Problem, problem } from '../../catalogue/problem.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { gitAddress } from '../../upstream/git/address.ts';
 import { credentialsFrom } from '../../upstream/git/credentials.ts';
@@ -69,7 +69,11 @@ async function openTree(repository: GitRepository, tip: Tip, context: LookContex
     const memory = { commit: tip.commit, root: walked.root, trees: walked.trees, links };
     await context.memory.save(encodeTreeMemory(memory));
   }
-  const problems = walked.remarks.map(({ reason, path, message }) => problem(reason, path, message));
+  const problems: Problem[] = [];
+  for (const { reason, path, message } of walked.remarks) {
+    await pace();
+    problems.push(problem(reason, path, message));
+  }
   const entries: TreeEntry[] = walked.files;
   for (const { path, oid } of walked.links) {
     await pace();

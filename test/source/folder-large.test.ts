@@ -5,28 +5,13 @@ import { Slices } from '../../catalogue/slices.ts';
 import type { ListedFile } from '../../operator/source/folder/list.ts';
 import { revisionOf } from '../../operator/source/folder/revision.ts';
 import { tokensOf } from '../../operator/source/folder/tokens.ts';
+import { heldUp } from '../fixtures/held-up.ts';
 
 const files = Array.from({ length: 150_000 }, (_, at): ListedFile => {
   const path = `skills/skill-${(at * 7919) % 150_000}/file-${at}.md`;
   const stamp = { ino: BigInt(at), size: 1n, mtimeNs: 1n, ctimeNs: 1n };
   return { path, file: `/mnt/${path}`, stamp, link: undefined, mounted: false };
 });
-
-/** The longest time for which work kept the event loop to itself, in milliseconds of its own CPU. */
-async function heldUp(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let last = process.threadCpuUsage();
-  const timer = setInterval(() => {
-    longest = Math.max(longest, process.threadCpuUsage(last).user / 1000);
-    last = process.threadCpuUsage();
-  }, 1);
-  try {
-    await work();
-  } finally {
-    clearInterval(timer);
-  }
-  return Math.max(longest, process.threadCpuUsage(last).user / 1000);
-}
 
 test('150,000 files get their tokens and their revision, and nothing else is held up', async () => {
   const memory = { load: async () => undefined, save: async () => {} };
