@@ -3,10 +3,6 @@ import type { KubernetesObject } from '../../operator/kubernetes/cluster.ts';
 import { columnsOf } from '../../operator/resources/crd.ts';
 import { type AgedObject, table } from './table.ts';
 
-export interface Screen {
-  line(text: string): void;
-}
-
 /** Tables of all sources and gateways, as `kubectl get sksrc,skgw` prints them. */
 export function statusTables(sources: readonly AgedObject[], gateways: readonly AgedObject[]): string[] {
   const [above, below] = [table(columnsOf('SkillSource'), sources), table(columnsOf('SkillGateway'), gateways)];
