@@ -17,8 +17,9 @@ import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
 /** A link's target is a path; what is longer is none that anybody can follow. */
 const longestLink = 4096;
 
-/** Distinct links of one tree. */
+/** Distinct links of one tree, and bytes of their targets, which are kept in memory. */
 const mostLinks = 50_000;
+const mostLinkBytes = 8 * 2 ** 20;
 
 /**
  * @param url `spec.url` with a git scheme
@@ -107,23 +108,34 @@ async function readLinks(
 ): Promise<Map<string, Buffer>> {
   const links = new Map<string, Buffer>();
   const unknown = new Set<string>();
+  let left = mostLinkBytes;
   for (const { oid } of walked) {
     await pace();
     const target = known?.get(oid);
-    if (target !== undefined) links.set(oid, target);
-    else unknown.add(oid);
+    if (target === undefined) unknown.add(oid);
+    else if (!links.has(oid)) {
+      links.set(oid, target);
+      left -= target.length;
+    }
   }
   if (links.size + unknown.size > mostLinks) {
-    throw new UpstreamFault('LimitExceeded', `the tree has more than ${mostLinks} links, which no field raises`);
+    throw tooManyLinks(`${mostLinks} links`);
   }
   if (unknown.size > 0) {
     await repository.blobs([...unknown], longestLink, {
-      whole: (oid, bytes) => void links.set(oid, Buffer.from(bytes)),
+      whole: (oid, bytes) => {
+        left -= bytes.length;
+        if (left < 0) throw tooManyLinks(`${mostLinkBytes} bytes of link targets`);
+        links.set(oid, Buffer.from(bytes));
+      },
       large: (oid) => void links.set(oid, Buffer.alloc(0)),
     });
   }
   return links;
 }
+
+const tooManyLinks = (what: string): UpstreamFault =>
+  new UpstreamFault('LimitExceeded', `the tree has more than ${what}, which no field raises`);
 
 /** @returns the bytes read from this tree so far */
 async function readEntries(

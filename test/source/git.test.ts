@@ -121,6 +121,13 @@ describe('links', () => {
     assert.equal(suite.server.exchanges.length, 3);
   });
 
+  test('with megabytes of targets are LimitExceeded before they fill the memory', async () => {
+    const { repo, url } = await suite.repository();
+    const targets = Array.from({ length: 2100 }, (_, at) => `${at}/`.padEnd(4096, 'x'));
+    await repo.commitFiles(Object.fromEntries(targets.map((link, at) => [`l${at}`, { link }])));
+    await assert.rejects(look(url), fault('LimitExceeded', /8388608 bytes of link targets/));
+  });
+
   test('whose target is no path are reported and left out', async () => {
     const { repo, url } = await suite.repository();
     await repo.commitFiles({
