@@ -35,9 +35,8 @@ export type Move = z.infer<typeof moveSchema>;
 export const indexSourceSchema = z.object({
   name: z.string(),
   state: sourceStateSchema,
-  /** Why the state is not ok: a reason of the SkillSource's Ready condition and its message. */
+  /** Why the state is not ok: the reason of the SkillSource's Ready condition, whose message may name a server. */
   reason: z.string().optional(),
-  message: z.string().optional(),
   library: z.string(),
   /** The tags of the custom resource, for scope. */
   tags: z.array(z.string()),

@@ -82,6 +82,11 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
 
 /** A skill's address has one or two segments below the library. */
 function belowSkill(skills: ReadonlySet<string>, address: string): boolean {
-  const segments = address.split('/');
-  return skills.has(segments.slice(0, 2).join('/')) || skills.has(segments.slice(0, 3).join('/'));
+  const first = endOfSegment(address, address.indexOf('/') + 1);
+  return skills.has(address.slice(0, first)) || skills.has(address.slice(0, endOfSegment(address, first + 1)));
+}
+
+function endOfSegment(address: string, from: number): number {
+  const slash = address.indexOf('/', from);
+  return slash === -1 ? address.length : slash;
 }

@@ -8,9 +8,8 @@ import { type Conflict, resolveAddresses, type SourceAddresses } from './address
 export interface SourceView {
   name: string;
   state: SourceState;
-  /** Why it is not ok: the Ready condition's reason and message. */
+  /** Why it is not ok: the reason of the Ready condition. */
   reason?: string;
-  message?: string;
   library: string;
   tags: string[];
   refreshSeconds?: number;
@@ -52,7 +51,6 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
     name: view.name,
     state: view.state,
     ...(view.reason === undefined ? {} : { reason: view.reason }),
-    ...(view.message === undefined ? {} : { message: view.message }),
     library: view.library,
     tags: view.tags,
     ...(view.refreshSeconds === undefined ? {} : { refreshSeconds: view.refreshSeconds }),

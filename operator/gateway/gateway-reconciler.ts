@@ -8,7 +8,7 @@ import { rfc3339 } from '../reconcile/conditions.ts';
 import type { ReconcileResult } from '../reconcile/controller.ts';
 import { parseSkillGateway } from '../resources/parse.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
-import { assemble, type SourceView } from './assembly.ts';
+import { type Assembly, assemble, type SourceView } from './assembly.ts';
 import { type GatewayStanding, gatewayStatus, type PublishedCatalogue } from './gateway-status.ts';
 import { selectSources } from './selection.ts';
 
@@ -29,6 +29,8 @@ const storageRetrySeconds = 10;
 export class GatewayReconciler {
   readonly #options: GatewayReconcilerOptions;
   readonly #published = new Map<ObjectKey, PublishedCatalogue>();
+  /** The last assembly of each gateway, and from what it was made. */
+  readonly #assembled = new Map<ObjectKey, { from: string; assembly: Assembly }>();
 
   constructor(options: GatewayReconcilerOptions) {
     this.#options = options;
@@ -39,6 +41,7 @@ export class GatewayReconciler {
     const gateway = this.#options.cluster.gateways.get(key);
     if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
       this.#published.delete(key);
+      this.#assembled.delete(key);
       return {};
     }
     const parsed = parseSkillGateway(gateway);
@@ -62,12 +65,25 @@ export class GatewayReconciler {
     const candidates = cluster.sources.list().filter((source) => source.metadata.namespace === namespace);
     const { selected, missing } = selectSources(spec.sources, candidates);
     const views = await Promise.all(selected.map((source) => viewOf(source)));
-    const { content, conflicts, totals } = assemble(spec, views);
+    const { content, conflicts, totals } = this.#assemble(key, spec, views);
     const { generation, digest, changed } = await publishIndex(volume, { namespace, name }, content);
     this.#published.set(key, { digest, generation, totals, conflicts });
     if (changed)
       log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');
     return { state: 'ready', views, missing };
+  }
+
+  /** Settling the addresses of many thousand skills takes its time: it is done when a catalogue or the spec changed. */
+  #assemble(key: ObjectKey, spec: SkillGatewaySpec, views: readonly SourceView[]): Assembly {
+    const from = JSON.stringify([
+      spec,
+      views.map((view) => ({ ...view, published: view.published && { ...view.published, addresses: undefined } })),
+    ]);
+    const known = this.#assembled.get(key);
+    if (known?.from === from) return known.assembly;
+    const assembly = assemble(spec, views);
+    this.#assembled.set(key, { from, assembly });
+    return assembly;
   }
 
   async #tell(gateway: KubernetesObject, standing: GatewayStanding): Promise<void> {

@@ -1,17 +1,22 @@
 // The states of all sources: made on first sight from the volume and the status, dropped when the object is gone.
 import { readSourceCatalogue } from '../../catalogue/source-catalogue-reader.ts';
+import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
 import type { KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
 import { keyOf } from '../kubernetes/cluster.ts';
 import { readRecord } from '../publish/record.ts';
+import { errnoOf, storageFault } from '../publish/storage-fault.ts';
 import type { Volume } from '../publish/volume.ts';
 import { type PublishedRecord, rememberedBy, type SourceState, summaryOf } from './source-state.ts';
 
 export class SourceStates {
   readonly #volume: Volume;
+  readonly #readCatalogue: typeof readSourceCatalogue;
   readonly #states = new Map<ObjectKey, { uid: string; state: Promise<SourceState> }>();
 
-  constructor(volume: Volume) {
+  /** @param readCatalogue how a catalogue is read: a disk that fails for a moment is no thing that a test can have */
+  constructor(volume: Volume, readCatalogue: typeof readSourceCatalogue = readSourceCatalogue) {
     this.#volume = volume;
+    this.#readCatalogue = readCatalogue;
   }
 
   /**
@@ -53,14 +58,23 @@ export class SourceStates {
     };
   }
 
-  /** A catalogue that cannot be read any more counts as none: the next look publishes it anew. */
+  /**
+   * A catalogue that is gone or damaged counts as none, and the next look publishes it anew; one that cannot be read
+   * just now is still the last good one.
+   * @throws SourceFault StorageFailed
+   */
   async #published(object: KubernetesObject): Promise<PublishedRecord | undefined> {
     const { namespace, name, uid } = object.metadata;
     const record = await readRecord(this.#volume, { namespace, name });
     if (record === undefined || record.uid !== uid) return undefined;
-    const catalogue = await readSourceCatalogue(this.#volume.root, record.catalogue).catch(() => undefined);
-    if (catalogue === undefined) return undefined;
     const { contents: _contents, ...head } = record;
-    return { record: head, ...summaryOf(catalogue) };
+    try {
+      return { record: head, ...summaryOf(await this.#readCatalogue(this.#volume.root, record.catalogue)) };
+    } catch (error) {
+      const cause = error instanceof CatalogueUnreadable ? error.cause : error;
+      const errno = errnoOf(cause);
+      if (errno === undefined || errno === 'ENOENT') return undefined;
+      throw storageFault('read', record.catalogue.path, cause);
+    }
   }
 }

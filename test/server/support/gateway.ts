@@ -47,7 +47,6 @@ export interface SourceFixture {
   tags?: string[];
   state?: SourceState;
   reason?: string;
-  message?: string;
   refreshSeconds?: number;
   revision?: string;
   skills?: SkillFixture[];
@@ -140,7 +139,6 @@ export class GatewayFixture {
       tags,
       moves,
       ...(source.reason === undefined ? {} : { reason: source.reason }),
-      ...(source.message === undefined ? {} : { message: source.message }),
       ...(source.refreshSeconds === undefined ? {} : { refreshSeconds: source.refreshSeconds }),
     };
     if (state === 'pending' || state === 'failed') return settings;
