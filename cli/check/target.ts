@@ -8,6 +8,8 @@ export type Target =
   | { kind: 'manifests'; folder: string; only?: string };
 
 const manifestName = /\.(ya?ml|json)$/;
+/** In bytes. */
+const largestManifest = 4 * 1024 * 1024;
 const ownResource = /^\s*"?apiVersion"?\s*:\s*"?lyceum\.dev\//m;
 
 /** @throws Error when there is nothing of that name */
@@ -29,8 +31,9 @@ async function holdsManifests(folder: string): Promise<boolean> {
   for (const name of await readdir(folder)) {
     if (!manifestName.test(name)) continue;
     const path = join(folder, name);
-    const { size } = await stat(path);
-    if (size <= 4 * 1024 * 1024 && ownResource.test(await readFile(path, 'utf8'))) return true;
+    const found = await stat(path).catch(() => undefined);
+    if (!found?.isFile() || found.size > largestManifest) continue;
+    if (ownResource.test(await readFile(path, 'utf8').catch(() => ''))) return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 // `lyceum check`: an author is told before the push what the source's status would say after it.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -54,6 +55,16 @@ test('a name that a terminal would obey is printed with escapes', async () => {
   assert.match(output, /^skills\/one\/\\u001b\]0;title\\u0007\.bin: warning LfsPointer: /m);
   const { sources } = JSON.parse((await check('--json', pack)).output);
   assert.equal(sources[0].problems[0].path, file);
+});
+
+test('pipes and broken links that are called like manifests stop no check of a folder', async () => {
+  const pack = await folder('pipes', { 'skills/one/SKILL.md': skillText('one') });
+  execFileSync('mkfifo', [join(pack, 'a.yaml')]);
+  await symlink('nowhere', join(pack, 'b.yaml'));
+  const { code, output } = await check(pack);
+  assert.match(output, /1 skill of 1 would be served/);
+  assert.match(output, /^a\.yaml: error SpecialFile: /m);
+  assert.equal(code, 1);
 });
 
 test('something rejected is exit 1', async () => {
