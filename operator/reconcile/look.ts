@@ -5,6 +5,7 @@ import { isKind } from '../kubernetes/kubernetes-error.ts';
 import { openBlobs } from '../publish/blob-store.ts';
 import { isThere, type RecordHead, readRecord, sourceMemory, writeRecord } from '../publish/record.ts';
 import { digestsOf, publishSource } from '../publish/source-publication.ts';
+import { storageFault } from '../publish/storage-fault.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
@@ -54,6 +55,9 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
     if (isPublished && (await source.probe()) === record.revision) return { found: 'unchanged' };
     await scratch.create();
     return await harvestAndPublish(source, request, volume, now);
+  } catch (error) {
+    // Faults of a server, a folder and a publication are told as what they are; what is left is a reader's scratch folder.
+    throw storageFault('use', 'tmp', error);
   } finally {
     await source.close();
   }
