@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
-# Builds etcd, kube-apiserver, kube-controller-manager and kubectl once from their Go modules; prints the folder they are in.
-# The folder stands outside the checkout, one for each set of versions. With KUBEBUILDER_ASSETS set, that folder is taken
+# Builds the programs of a real Kubernetes once from their Go modules, and prints where they are.
+#   build.sh         etcd, kube-apiserver, kube-controller-manager, kubectl: prints the folder they are in
+#   build.sh helm    Helm 4 and Helm 3: prints {"helm4": PROGRAM, "helm3": PROGRAM}
+#   build.sh node    all of that and what runs pods: prints {"bin", "containerd", "runc", "cni", "coredns": FOLDER, "helm4", "helm3": PROGRAM}
+# The folders stand outside the checkout, one for each version. With KUBEBUILDER_ASSETS set, the first form takes that folder
 # instead; it must hold etcd, kube-apiserver and kubectl (kube-controller-manager is started where it is there).
 # The first build takes several minutes and about 3 GB of Go caches; later ones are done at once.
 set -euo pipefail
 
+part=${1:-control-plane}
 kubernetes=1.37.2
 etcd=3.7.3
-programs=(etcd kube-apiserver kube-controller-manager kubectl)
+containerd=2.4.2
+runc=1.5.3
+cni=1.10.0
+coredns=1.15.0
+helm4=4.3.1
+helm3=3.22.0
 
 fail() {
   printf '%s\n' "$@" >&2
   exit 1
 }
 
-if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
+if [ "$part" = control-plane ] && [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
   for program in etcd kube-apiserver kubectl; do
     [ -x "$KUBEBUILDER_ASSETS/$program" ] || fail "KUBEBUILDER_ASSETS is $KUBEBUILDER_ASSETS, but there is no program $program in it." \
       "Unset it to build the programs with Go, or fill it with: setup-envtest use"
@@ -23,29 +32,60 @@ if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
   exit 0
 fi
 
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/lyceum/cluster/kubernetes-$kubernetes-etcd-$etcd
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/lyceum/cluster
+folder=$cache/kubernetes-$kubernetes-etcd-$etcd
 bin=$folder/bin
+
+in_bin=(etcd kube-apiserver kube-controller-manager kubectl)
+wanted=()
+case $part in
+  control-plane) wanted=("${in_bin[@]/#/$bin/}") ;;
+  helm) wanted=("$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm") ;;
+  node)
+    in_bin+=(kube-scheduler kubelet kube-proxy)
+    wanted=("${in_bin[@]/#/$bin/}")
+    wanted+=("$cache/containerd-$containerd/"{containerd,containerd-shim-runc-v2,ctr} "$cache/runc-$runc/runc")
+    wanted+=("$cache/cni-$cni/"{ptp,loopback,host-local,portmap} "$cache/coredns-$coredns/coredns")
+    wanted+=("$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm")
+    ;;
+  *) fail "build.sh $part: there is no such part. Name helm or node, or nothing for the control plane." ;;
+esac
+
 missing=()
-for program in "${programs[@]}"; do
-  [ -x "$bin/$program" ] || missing+=("$program")
+for program in "${wanted[@]}"; do
+  [ -x "$program" ] || missing+=("$program")
 done
+
+print_places() {
+  case $part in
+    control-plane) echo "$bin" ;;
+    helm) printf '{"helm4": "%s", "helm3": "%s"}\n' "$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm" ;;
+    node)
+      printf '{"bin": "%s", "containerd": "%s", "runc": "%s", "cni": "%s", "coredns": "%s", "helm4": "%s", "helm3": "%s"}\n' \
+        "$bin" "$cache/"{"containerd-$containerd","runc-$runc","cni-$cni","coredns-$coredns","helm-$helm4/helm","helm-$helm3/helm"}
+      ;;
+  esac
+}
+
 if [ ${#missing[@]} -eq 0 ]; then
-  echo "$bin"
+  print_places
   exit 0
 fi
 
-remedy="Install Go 1.26 or newer (https://go.dev/dl/) to build them, or name a folder of envtest programs in KUBEBUILDER_ASSETS."
-command -v go > /dev/null || fail "The tests need a real Kubernetes API server; these programs are missing: ${missing[*]}." "$remedy"
+remedy="Install Go 1.26 or newer (https://go.dev/dl/) to build them"
+[ "$part" = control-plane ] && remedy+=", or name a folder of envtest programs in KUBEBUILDER_ASSETS"
+names=${missing[*]#"$cache/"}
+command -v go > /dev/null || fail "The tests need a real Kubernetes; these programs are missing: $names." "$remedy."
 version=$(cd / && go env GOVERSION)
 case $version in
-  go1.[0-9] | go1.[0-9].* | go1.1[0-9]* | go1.2[0-5]*) fail "Kubernetes $kubernetes does not build with $version." "$remedy" ;;
+  go1.[0-9] | go1.[0-9].* | go1.1[0-9]* | go1.2[0-5]*) fail "Kubernetes $kubernetes does not build with $version." "$remedy." ;;
 esac
 
-echo "Building ${missing[*]} (Kubernetes $kubernetes, etcd $etcd) into $bin: several minutes, only this once." >&2
-mkdir -p "$bin"
-work=$(mktemp -d "$folder/building.XXXXXX")
+echo "Building $names into $cache: several minutes, only this once." >&2
+mkdir -p "$cache"
+work=$(mktemp -d "$cache/building.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-export CGO_ENABLED=0 GOFLAGS="-mod=mod -trimpath" GOWORK=off
+export CGO_ENABLED=0 GOFLAGS="-mod=mod -trimpath -buildvcs=false" GOWORK=off
 
 # A module of its own for each project, so that their versions never mix.
 enter_module() {
@@ -53,22 +93,43 @@ enter_module() {
   go mod init "lyceum.test/$1" 2> /dev/null
 }
 
-# Programs move into place whole, so that a build that was interrupted, or a second one at the same time, leaves none half written.
+# build PROGRAM ARGUMENTS-OF-GO-BUILD…: programs move into place whole, so that a build that was interrupted, or a second one
+# at the same time, leaves none half written.
 build() {
-  local program=$1
+  local program=$1 built
   shift
-  echo "  $program" >&2
-  go build -o "$work/$program.built" "$@" >&2
-  mv "$work/$program.built" "$bin/$program"
+  [ -x "$program" ] && return
+  echo "  ${program##*/}" >&2
+  built=$work/${program##*/}.built
+  go build -o "$built" "$@" >&2
+  mkdir -p "${program%/*}"
+  mv "$built" "$program"
 }
 
-build_etcd() {
-  enter_module etcd
-  go get "go.etcd.io/etcd/server/v3@v$etcd" 2> "$work/log" || { cat "$work/log" >&2; return 1; }
-  build etcd -ldflags "-s -w" go.etcd.io/etcd/server/v3
+is_missing() {
+  [[ " ${missing[*]} " == *" $1 "* ]]
+}
+
+# project MODULE VERSION FOLDER PROGRAM=PACKAGE…: the programs of one Go module, packages relative to it.
+project() {
+  local module=$1 version=$2 into=$3 pair
+  shift 3
+  local needed=()
+  for pair in "$@"; do
+    if is_missing "$into/${pair%%=*}"; then needed+=("$pair"); fi
+  done
+  [ ${#needed[@]} -eq 0 ] && return
+  enter_module "$(basename "$into")"
+  go get "$module@v$version" 2> "$work/log" || { cat "$work/log" >&2; return 1; }
+  for pair in "${needed[@]}"; do build "$into/${pair%%=*}" -ldflags "-s -w" "$module${pair#*=}"; done
 }
 
 build_kubernetes() {
+  local program needed=()
+  for program in "${in_bin[@]}"; do
+    if [ "$program" != etcd ] && is_missing "$bin/$program"; then needed+=("$program"); fi
+  done
+  [ ${#needed[@]} -eq 0 ] && return
   enter_module kubernetes
   # k8s.io/kubernetes requires its parts as v0.0.0 and replaces them by folders of its own; who depends on it names their versions.
   local requirements part
@@ -80,13 +141,31 @@ build_kubernetes() {
   # Without its version in it the server calls itself v0.0.0 and clients refuse it.
   local package=k8s.io/component-base/version minor=${kubernetes#1.}
   local flags="-s -w -X $package.gitVersion=v$kubernetes -X $package.gitMajor=1 -X $package.gitMinor=${minor%%.*}"
-  local program
-  for program in "$@"; do build "$program" -ldflags "$flags" "k8s.io/kubernetes/cmd/$program"; done
+  for program in "${needed[@]}"; do build "$bin/$program" -ldflags "$flags" "k8s.io/kubernetes/cmd/$program"; done
 }
 
-of_kubernetes=()
-for program in "${missing[@]}"; do
-  if [ "$program" = etcd ]; then (build_etcd); else of_kubernetes+=("$program"); fi
-done
-[ ${#of_kubernetes[@]} -eq 0 ] || (build_kubernetes "${of_kubernetes[@]}")
-echo "$bin"
+# runc is the one that needs C, since it links libseccomp.
+build_runc() {
+  is_missing "$cache/runc-$runc/runc" || return 0
+  pkg-config --exists libseccomp 2> /dev/null ||
+    fail "runc is built with libseccomp, which is not here. On Debian: apt-get install -y gcc pkg-config libseccomp-dev"
+  export CGO_ENABLED=1 GOFLAGS="$GOFLAGS -tags=seccomp"
+  project github.com/opencontainers/runc "$runc" "$cache/runc-$runc" runc=
+}
+
+build_containerd() {
+  export GOFLAGS="$GOFLAGS -tags=no_btrfs,no_zfs,no_devmapper"
+  project github.com/containerd/containerd/v2 "$containerd" "$cache/containerd-$containerd" \
+    containerd=/cmd/containerd containerd-shim-runc-v2=/cmd/containerd-shim-runc-v2 ctr=/cmd/ctr
+}
+
+(build_runc)
+(project go.etcd.io/etcd/server/v3 "$etcd" "$bin" etcd=)
+(build_kubernetes)
+(build_containerd)
+(project github.com/containernetworking/plugins "$cni" "$cache/cni-$cni" \
+  ptp=/plugins/main/ptp loopback=/plugins/main/loopback host-local=/plugins/ipam/host-local portmap=/plugins/meta/portmap)
+(project github.com/coredns/coredns "$coredns" "$cache/coredns-$coredns" coredns=)
+(project helm.sh/helm/v4 "$helm4" "$cache/helm-$helm4" helm=/cmd/helm)
+(project helm.sh/helm/v3 "$helm3" "$cache/helm-$helm3" helm=/cmd/helm)
+print_places
