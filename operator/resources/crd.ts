@@ -1,8 +1,10 @@
 // The CustomResourceDefinitions, made from the schemas and the rules; refuses to make what Kubernetes would refuse.
 import { z } from 'zod';
-import { type Rule, skillGatewayRules, skillSourceRules } from './rules.ts';
+import { skillGatewayRules } from './gateway-rules.ts';
+import type { Rule } from './rule.ts';
 import { skillGatewaySpecSchema, skillGatewayStatusSchema } from './skill-gateway.ts';
 import { skillSourceSpecSchema, skillSourceStatusSchema } from './skill-source.ts';
+import { skillSourceRules } from './source-rules.ts';
 
 export const group = 'lyceum.dev';
 export const version = 'v1alpha1';
@@ -108,6 +110,12 @@ const descriptions: Record<Kind, Description> = {
         description: 'Sources that are selected.',
       },
       { name: 'Skills', type: 'integer', jsonPath: '.status.catalogue.skills', description: 'Skills that are served.' },
+      {
+        name: 'Replicas',
+        type: 'integer',
+        jsonPath: '.status.replicas',
+        description: 'Pods that there are.',
+      },
       readyColumn,
       ageColumn,
     ],
@@ -209,6 +217,7 @@ function structural(json: Json, at: string): StructuralSchema {
   const refuse = (why: string): never => {
     throw new Error(`${at}: ${why}`);
   };
+  if (json['x-kubernetes-int-or-string'] === true) return intOrString(json, refuse);
   for (const keyword of ['$ref', 'definitions', '$defs', 'oneOf', 'anyOf', 'allOf', 'not', 'uniqueItems']) {
     if (json[keyword]) refuse(`${keyword} is not for a structural schema`);
   }
@@ -249,4 +258,12 @@ function structural(json: Json, at: string): StructuralSchema {
     }
   }
   return node;
+}
+
+/** The one union that Kubernetes has. It takes the place of a type. */
+function intOrString(json: Json, refuse: (why: string) => never): StructuralSchema {
+  const { description, maxLength } = json;
+  if (typeof description !== 'string') return refuse('kubectl explain has nothing to say here');
+  if (typeof maxLength !== 'number') return refuse('the text has no maxLength');
+  return { description, maxLength, 'x-kubernetes-int-or-string': true };
 }

@@ -17,6 +17,16 @@ export const labels = z
   .refine((map) => Object.keys(map).length <= 64, 'at most 64 labels')
   .meta({ maxProperties: 64 });
 
+/** The annotations of an object. Keys are checked by a rule. */
+export const annotations = z
+  .record(z.string(), text(4096))
+  .refine((map) => Object.keys(map).length <= 32, 'at most 32 annotations')
+  .meta({ maxProperties: 32 });
+
+/** A number or a text, as Kubernetes writes quantities: `1`, `500m`. */
+export const intOrString = (longest: number) =>
+  z.union([z.int(), text(longest)]).meta({ 'x-kubernetes-int-or-string': true, maxLength: longest });
+
 const dateTime = z.string().meta({ format: 'date-time' });
 
 export { dateTime };

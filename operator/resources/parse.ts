@@ -1,8 +1,10 @@
 // An object as the operator reads it: its spec with defaults, or what is wrong with it in words that tell what to write.
 import type { z } from 'zod';
-import { type Rule, skillGatewayRules, skillSourceRules, valuesAt } from './rules.ts';
+import { skillGatewayRules } from './gateway-rules.ts';
+import { type Rule, valuesAt } from './rule.ts';
 import { type SkillGatewaySpec, skillGatewaySpecSchema } from './skill-gateway.ts';
 import { type SkillSourceSpec, skillSourceSpecSchema } from './skill-source.ts';
+import { skillSourceRules } from './source-rules.ts';
 
 /** The message names every field to mend and the remedy. It repeats no value. */
 export type Parsed<Spec> = { ok: true; spec: Spec } | { ok: false; message: string };
@@ -58,6 +60,8 @@ function remedyOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.message.endsWith('undefined') ? 'required' : `must be ${article(issue.expected)}`;
+    case 'invalid_union':
+      return 'must be a number or a text';
     case 'invalid_value':
       return `must be one of ${issue.values.join(', ')}`;
     case 'too_big':

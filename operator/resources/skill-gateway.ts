@@ -1,29 +1,10 @@
 // SkillGateway: one door through which agents read, as a custom resource.
 import { z } from 'zod';
-import { conditions, labels, longest, observedGeneration, text } from './fields.ts';
+import { conditions, longest, observedGeneration, text } from './fields.ts';
+import { labelSelector } from './label-selector.ts';
+import { podShape } from './pod-shape.ts';
 
 const tags = () => z.array(text(longest.tag).describe('One tag.')).max(64);
-
-const selectorSchema = z.object({
-  matchLabels: labels.optional().describe('Labels that a SkillSource must have.'),
-  matchExpressions: z
-    .array(
-      z
-        .object({
-          key: text(317).describe('The key of the label.'),
-          operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How the label stands to the values.'),
-          values: z
-            .array(text(63).describe('One value.'))
-            .max(64)
-            .optional()
-            .describe('For In and NotIn: at least one. For Exists and DoesNotExist: none.'),
-        })
-        .describe('One requirement.'),
-    )
-    .max(64)
-    .optional()
-    .describe('Requirements on labels. All must hold.'),
-});
 
 const librarySchema = z
   .object({
@@ -38,7 +19,7 @@ export const skillGatewaySpecSchema = z
   .object({
     sources: z
       .object({
-        selector: selectorSchema
+        selector: labelSelector('a SkillSource')
           .optional()
           .describe('Serve the SkillSources whose labels match. An empty selector matches all.'),
         names: z
@@ -62,6 +43,7 @@ export const skillGatewaySpecSchema = z
       .prefault({})
       .describe('The most that anybody sees through this gateway. Left out: everything.'),
     instructions: text(4096).optional().describe('What MCP clients show the model about this gateway.'),
+    ...podShape,
   })
   .prefault({})
   .describe('What to serve, and to whom.');
@@ -73,7 +55,7 @@ export const skillGatewayStatusSchema = z
   .object({
     observedGeneration,
     conditions: conditions.describe(
-      'Ready: a catalogue of the current spec is published. SourcesReady: whether any source is missing, failed or stale. ' +
+      'Ready: a catalogue of the current spec is published, and the wanted pods run and serve it. SourcesReady: whether any source is missing, failed or stale. ' +
         'Reconciling: it is being worked on. Stalled: a person must change something.',
     ),
     url: text(longest.url).optional().describe('The MCP address to give to agents.'),
@@ -91,6 +73,8 @@ export const skillGatewayStatusSchema = z
       })
       .optional()
       .describe('What is published.'),
+    replicas: total('Pods that there are.'),
+    readyReplicas: total('Pods that are ready.'),
     conflicts: z
       .array(
         z

@@ -11,6 +11,9 @@ export interface Field {
   description: string;
 }
 
+/** Fields whose inside is a pod's own: the page names them and links to where Kubernetes describes them. */
+const asInPods = new Set(['spec.affinity']);
+
 export function fieldsOf(kind: Kind): Field[] {
   const { schema } = crdOf(kind);
   return ['spec', 'status'].flatMap((part) => below(schema.properties![part]!, part));
@@ -25,12 +28,13 @@ function below(node: StructuralSchema, path: string): Field[] {
       default: required.has(name) ? 'required' : defaultOf(child),
       description: child.description ?? '',
     },
-    ...below(child, `${path}.${name}`),
+    ...(asInPods.has(`${path}.${name}`) ? [] : below(child, `${path}.${name}`)),
     ...(child.items === undefined ? [] : below(child.items, `${path}.${name}[]`)),
   ]);
 }
 
 function typeOf(node: StructuralSchema): string {
+  if (node['x-kubernetes-int-or-string']) return `number or text, at most ${node.maxLength} characters`;
   switch (node.type) {
     case 'string':
       if (Array.isArray(node.enum)) return node.enum.map((value) => `\`${value}\``).join(', ');

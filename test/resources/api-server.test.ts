@@ -95,12 +95,12 @@ test('kubectl get skillsources shows where each stands', async () => {
 test('kubectl get skillgateways shows where each stands', async () => {
   await apply(object('SkillGateway', 'agents'));
   const url = 'http://127.0.0.1:8000/mcp';
-  await patchStatus('skgw/agents', { ...ready(1), url, catalogue: { sources: 3, skills: 90 } });
+  await patchStatus('skgw/agents', { ...ready(1), url, replicas: 2, catalogue: { sources: 3, skills: 90 } });
   const printed = await kubectl('get', 'skgw', 'agents');
-  assert.match(printed, /^NAME +URL +SOURCES +SKILLS +READY +AGE\n/);
+  assert.match(printed, /^NAME +URL +SOURCES +SKILLS +REPLICAS +READY +AGE\n/);
   const { AGE, ...cells } = table(printed)[0]!;
   assert.match(AGE!, /^\d+s$/);
-  assert.deepEqual(cells, { NAME: 'agents', URL: url, SOURCES: '3', SKILLS: '90', READY: 'True' });
+  assert.deepEqual(cells, { NAME: 'agents', URL: url, SOURCES: '3', SKILLS: '90', REPLICAS: '2', READY: 'True' });
 });
 
 test('kubectl get lyceum shows both kinds', async () => {
@@ -116,6 +116,20 @@ test('a field that does not exist is refused by its name', async () => {
   assert.notEqual(code, 0);
   for (const field of ['spec.refesh', 'spec.include.prompts'])
     assert.ok(stderr.includes(`unknown field "${field}"`), stderr);
+});
+
+test('a SkillGateway gives its pods no right that others have not', async () => {
+  const wishes = {
+    serviceAccountName: 'admin',
+    hostNetwork: true,
+    volumes: [{ name: 'host', hostPath: { path: '/' } }],
+    containers: [{ name: 'server', securityContext: { privileged: true } }],
+    image: 'example.com/mine',
+  };
+  const manifest = object('SkillGateway', 'wide', wishes);
+  const { code, stderr } = await server.tryKubectl(['-n', namespace, 'apply', '-f', '-'], manifest);
+  assert.notEqual(code, 0);
+  for (const field of Object.keys(wishes)) assert.ok(stderr.includes(`unknown field "spec.${field}"`), stderr);
 });
 
 test('kubectl apply shows what to write, and no credential', async () => {

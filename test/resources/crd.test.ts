@@ -71,6 +71,11 @@ describe('what Kubernetes would refuse is not made', () => {
       field(z.array(z.int().describe('X.')).describe('X.')),
       /x\.field: the list has no maxItems/,
     ],
+    [
+      'a number or a text without a bound',
+      field(z.union([z.int(), z.string()]).meta({ 'x-kubernetes-int-or-string': true }).describe('X.')),
+      /x\.field: the text has no maxLength/,
+    ],
     ['a field without a description', field(z.int()), /x\.field: kubectl explain has nothing to say/],
   ];
   for (const [what, schema, message] of refused) {

@@ -5,6 +5,7 @@ import { parseSkillGateway, parseSkillSource } from '../../operator/resources/pa
 import { type ApiServer, apiServer } from '../cluster/api-server.ts';
 import type { Case } from './case.ts';
 import { gatewayCases } from './gateway-cases.ts';
+import { podShapeCases } from './pod-shape-cases.ts';
 import { sourceCases, withCredentials } from './source-cases.ts';
 
 interface Judgement {
@@ -43,7 +44,7 @@ function twinJudges(kind: string, { name = 'sample', spec }: Case): { found: Jud
   const object = JSON.parse(JSON.stringify({ metadata: { name }, spec }));
   const parsed = kind === 'SkillSource' ? parseSkillSource(object) : parseSkillGateway(object);
   if (parsed.ok) return { found: [], raw: '' };
-  const found = parsed.message.split(/; (?=spec)/).map((fault) => {
+  const found = parsed.message.split(/; (?=spec|metadata)/).map((fault) => {
     const [field, ...text] = fault.split(': ');
     return { field: field!, text: text.join(': ') };
   });
@@ -65,7 +66,7 @@ function compare(who: string, found: Judgement[], refused: NonNullable<Case['ref
 
 for (const [kind, cases] of [
   ['SkillSource', sourceCases],
-  ['SkillGateway', gatewayCases],
+  ['SkillGateway', [...gatewayCases, ...podShapeCases]],
 ] as const) {
   describe(kind, () => {
     for (const one of cases) {
@@ -106,7 +107,9 @@ test('a URL that is too long is refused without being repeated', async () => {
 });
 
 test('the defaults of the twin are those of the API server', async () => {
-  for (const { spec } of [...sourceCases, ...gatewayCases].filter((one) => one.what === 'every field')) {
+  for (const { spec } of [...sourceCases, ...gatewayCases, ...podShapeCases].filter(
+    (one) => one.what === 'every field',
+  )) {
     const kind = 'url' in (spec as object) ? 'SkillSource' : 'SkillGateway';
     for (const given of [spec, kind === 'SkillSource' ? { url: 'github://a/b' } : {}]) {
       const { raw } = await serverJudges(kind, { what: '', spec: given });

@@ -1,0 +1,179 @@
+// The rules on a SkillGateway that its schema cannot say.
+import { quantityPattern } from './quantities.ts';
+import {
+  celMatches,
+  labelKey,
+  labelValue,
+  libraryMessage,
+  libraryName,
+  matches,
+  objectName,
+  quantityMessage,
+  type Rule,
+  rule,
+  tagMessage,
+  tagPattern,
+  textRule,
+} from './rule.ts';
+import type { SkillGatewaySpec } from './skill-gateway.ts';
+
+type Sources = NonNullable<SkillGatewaySpec['sources']>;
+type Selector = NonNullable<Sources['selector']>;
+type Requirement = NonNullable<Selector['matchExpressions']>[number];
+
+const isLabelKey = matches(labelKey);
+const isLabelValue = matches(labelValue);
+
+/** Labels of the pods that tell to whom they belong: the Service and the Deployment find them by these. */
+const ownLabel = '^(app\\.kubernetes\\.io/(name|instance|managed-by)|pod-template-hash|([^/]*\\.)?lyceum\\.dev/.*)$';
+const isOwnLabel = matches(ownLabel);
+/** Annotations of the operator's own, and those that once switched a pod's seccomp and AppArmor profiles. */
+const ownAnnotation = '^([^/]*\\.)?(lyceum\\.dev|security\\.(alpha|beta)\\.kubernetes\\.io)/';
+const isOwnAnnotation = matches(ownAnnotation);
+
+const labelsMessage = 'write labels as Kubernetes has them, such as team: platform or example.com/team: platform';
+const areLabels = `self.all(key, ${celMatches('key', labelKey)} && ${celMatches('self[key]', labelValue)})`;
+const holdsLabels = (self: Record<string, string>): boolean =>
+  Object.entries(self).every(([key, value]) => isLabelKey(key) && isLabelValue(value));
+
+const labelsRule = (at: string): Rule =>
+  rule<Record<string, string>>({ at, cel: areLabels, message: labelsMessage, holds: holdsLabels });
+
+const annotationsRule = (at: string): Rule =>
+  rule<Record<string, string>>({
+    at,
+    cel: `self.all(key, ${celMatches('key', labelKey)} && !${celMatches('key', ownAnnotation)})`,
+    message:
+      'write annotations as Kubernetes has them, such as example.com/team: platform; those of lyceum.dev and of security profiles are not yours to set',
+    holds: (self) => Object.keys(self).every((key) => isLabelKey(key) && !isOwnAnnotation(key)),
+  });
+
+const cpuPattern = '^([1-9][0-9]{0,8}m?|[0-9]{1,6}\\.[0-9]{1,3})$';
+const cpuMessage = 'write CPUs such as 500m, 1 or 1.5';
+
+/** A rule on a quantity: a number above 0, or a text that matches the pattern. */
+const amountRule = (at: string, pattern: string, message: string): Rule => {
+  const fits = matches(pattern);
+  return rule<number | string>({
+    at,
+    cel: `type(self) == int ? int(self) > 0 : ${celMatches('string(self)', pattern)}`,
+    message,
+    holds: (self) => (typeof self === 'number' ? self > 0 : fits(self)),
+  });
+};
+
+const amountRules = (['requests', 'limits'] as const).flatMap((of) => [
+  amountRule(`spec.resources.${of}.cpu`, cpuPattern, cpuMessage),
+  amountRule(`spec.resources.${of}.memory`, quantityPattern, quantityMessage),
+  amountRule(`spec.resources.${of}.ephemeral-storage`, quantityPattern, quantityMessage),
+]);
+
+type Toleration = NonNullable<SkillGatewaySpec['tolerations']>[number];
+type Spread = NonNullable<SkillGatewaySpec['topologySpreadConstraints']>[number];
+type PullSecrets = NonNullable<SkillGatewaySpec['imagePullSecrets']>;
+
+const serviceName = '^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$';
+const isServiceName = matches(serviceName);
+
+/** The rules on what gives pods and Service their shape. */
+const podShapeRules: readonly Rule[] = [
+  rule<{ metadata: { name: string } }>({
+    at: '',
+    field: '.metadata',
+    cel: celMatches('self.metadata.name', serviceName),
+    message:
+      "the name becomes a Service's: begin with a letter, write lower-case letters, digits and hyphens, at most 63, no hyphen at the end",
+    holds: ({ metadata }) => isServiceName(metadata.name),
+  }),
+  annotationsRule('spec.service.annotations'),
+  ...amountRules,
+  labelsRule('spec.nodeSelector'),
+  textRule('spec.tolerations[].key', labelKey, 'write the key of a taint, such as dedicated or example.com/dedicated'),
+  textRule('spec.tolerations[].value', labelValue, 'write the value of a taint: letters, digits, - _ and .'),
+  rule<Toleration>({
+    at: 'spec.tolerations[]',
+    cel: "self.operator == 'Exists' ? !has(self.value) : has(self.key)",
+    message: 'Equal needs a key; Exists takes no value',
+    holds: ({ operator, key, value }) => (operator === 'Exists' ? value === undefined : key !== undefined),
+  }),
+  rule<Toleration>({
+    at: 'spec.tolerations[]',
+    field: '.tolerationSeconds',
+    cel: "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+    message: 'tolerationSeconds goes with the effect NoExecute: set it, or remove tolerationSeconds',
+    holds: ({ tolerationSeconds, effect }) => tolerationSeconds === undefined || effect === 'NoExecute',
+  }),
+  rule<Spread[]>({
+    at: 'spec.topologySpreadConstraints',
+    cel: 'self.all(one, self.exists_one(other, other.topologyKey == one.topologyKey && other.whenUnsatisfiable == one.whenUnsatisfiable))',
+    message: 'each topologyKey stands here once for DoNotSchedule and once for ScheduleAnyway',
+    holds: (self) => new Set(self.map((one) => `${one.whenUnsatisfiable} ${one.topologyKey}`)).size === self.length,
+  }),
+  textRule(
+    'spec.topologySpreadConstraints[].topologyKey',
+    labelKey,
+    'write the key of a label of nodes, such as topology.kubernetes.io/zone',
+  ),
+  rule<Spread>({
+    at: 'spec.topologySpreadConstraints[]',
+    field: '.minDomains',
+    cel: "!has(self.minDomains) || self.whenUnsatisfiable == 'DoNotSchedule'",
+    message: 'minDomains goes with DoNotSchedule: set it, or remove minDomains',
+    holds: ({ minDomains, whenUnsatisfiable }) => minDomains === undefined || whenUnsatisfiable === 'DoNotSchedule',
+  }),
+  labelsRule('spec.podLabels'),
+  rule<Record<string, string>>({
+    at: 'spec.podLabels',
+    cel: `!self.exists(key, ${celMatches('key', ownLabel)})`,
+    message:
+      'app.kubernetes.io/name, instance and managed-by, pod-template-hash and labels of lyceum.dev are set for you: remove them',
+    holds: (self) => !Object.keys(self).some(isOwnLabel),
+  }),
+  annotationsRule('spec.podAnnotations'),
+  rule<PullSecrets>({
+    at: 'spec.imagePullSecrets',
+    cel: 'self.all(one, self.exists_one(other, other.name == one.name))',
+    message: 'each Secret stands here once',
+    holds: (self) => new Set(self.map(({ name }) => name)).size === self.length,
+  }),
+  textRule('spec.imagePullSecrets[].name', objectName, 'write the name of a Secret of this namespace'),
+];
+
+export const skillGatewayRules: readonly Rule[] = [
+  rule<Sources>({
+    at: 'spec.sources',
+    cel: '!has(self.selector) || !has(self.names)',
+    message: 'give selector or names, not both',
+    holds: ({ selector, names }) => selector === undefined || names === undefined,
+  }),
+  textRule('spec.sources.names[]', objectName, 'write the name of a SkillSource of this namespace'),
+  labelsRule('spec.sources.selector.matchLabels'),
+  textRule(
+    'spec.sources.selector.matchExpressions[].key',
+    labelKey,
+    'write the key of a label as Kubernetes has it, such as team or example.com/team',
+  ),
+  textRule(
+    'spec.sources.selector.matchExpressions[].values[]',
+    labelValue,
+    'write the value of a label as Kubernetes has it: letters, digits, - _ and ., at most 63 characters',
+  ),
+  rule<Requirement>({
+    at: 'spec.sources.selector.matchExpressions[]',
+    field: '.values',
+    cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+    message: 'In and NotIn need at least one value; Exists and DoesNotExist take none',
+    holds: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
+  }),
+  rule<SkillGatewaySpec['libraries']>({
+    at: 'spec.libraries',
+    cel: 'self.all(one, self.exists_one(other, other.name == one.name))',
+    message: 'each library stands here once: put the rows of one name together',
+    holds: (self) => new Set(self.map(({ name }) => name)).size === self.length,
+  }),
+  textRule('spec.libraries[].name', libraryName, libraryMessage),
+  textRule('spec.libraries[].tags[]', tagPattern, tagMessage),
+  textRule('spec.scope.library', libraryName, libraryMessage),
+  textRule('spec.scope.tags[]', tagPattern, tagMessage),
+  ...podShapeRules,
+];

@@ -1,0 +1,26 @@
+// A label selector as specs write it: metav1.LabelSelector, bounded.
+import { z } from 'zod';
+import { labels, text } from './fields.ts';
+
+/** @param whose whose labels are looked at: `a pod` */
+export const labelSelector = (whose: string) =>
+  z.object({
+    matchLabels: labels.optional().describe(`Labels that ${whose} must have.`),
+    matchExpressions: z
+      .array(
+        z
+          .object({
+            key: text(317).describe('The key of the label.'),
+            operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']).describe('How the label stands to the values.'),
+            values: z
+              .array(text(63).describe('One value.'))
+              .max(64)
+              .optional()
+              .describe('For In and NotIn: at least one. For Exists and DoesNotExist: none.'),
+          })
+          .describe('One requirement.'),
+      )
+      .max(64)
+      .optional()
+      .describe('Requirements on labels. All must hold.'),
+  });
