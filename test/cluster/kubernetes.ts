@@ -10,6 +10,15 @@ import type { Programs } from './programs.ts';
 
 const run = promisify(execFile);
 
+/** Is written to `<name>.crt`, its key to `<name>.key`. */
+export interface Certificate {
+  name: string;
+  /** As openssl writes it: `/O=system:nodes/CN=x`. */
+  subject: string;
+  /** Lines as openssl has them. */
+  extensions: string;
+}
+
 export interface KubernetesOptions {
   /** The folder of the programs. */
   bin: string;
@@ -20,6 +29,8 @@ export interface KubernetesOptions {
   alternativeNames?: readonly string[];
   /** Further users: the name of their kubeconfig, user and group. */
   users?: readonly { name: string; user: string; group: string }[];
+  /** Further certificates, signed with the cluster's own before its API server starts. */
+  certificates?: readonly Certificate[];
   authorization: 'RBAC' | 'Node,RBAC';
   arguments: readonly string[];
 }
@@ -34,7 +45,11 @@ export interface Kubernetes extends Coordinates {
 export async function startKubernetes(programs: Programs, options: KubernetesOptions): Promise<Kubernetes> {
   const { folder } = programs;
   const { bin, address, port } = options;
-  await makeCertificates(folder, [`IP:${address}`, ...(options.alternativeNames ?? [])]);
+  await makeAuthority(folder);
+  const names = ['DNS:localhost', 'DNS:kubernetes.default.svc', `IP:${address}`, ...(options.alternativeNames ?? [])];
+  const extensions = `subjectAltName=${names.join()}\nextendedKeyUsage=serverAuth`;
+  const own = { name: 'server', subject: '/CN=kube-apiserver', extensions };
+  for (const certificate of [own, ...(options.certificates ?? [])]) await sign(folder, certificate);
   const users = [
     { name: 'admin', user: 'admin', group: 'system:masters' },
     { name: 'controllers', user: 'system:kube-controller-manager', group: '' },
@@ -83,23 +98,15 @@ async function startControllers(
 
 const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-async function makeCertificates(folder: string, names: readonly string[]): Promise<void> {
+async function makeAuthority(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder });
-  const authority = ['-keyout', 'ca.key', '-out', 'ca.crt', '-days', '30', '-subj', '/CN=lyceum-test'];
-  await openssl('req', '-x509', ...key, ...authority);
+  const files = ['-keyout', 'ca.key', '-out', 'ca.crt'];
+  await openssl('req', '-x509', ...key, ...files, '-days', '30', '-subj', '/CN=lyceum-test');
   await openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-out', 'accounts.key');
   await openssl('pkey', '-in', 'accounts.key', '-pubout', '-out', 'accounts.pub');
-  const all = ['DNS:localhost', 'DNS:kubernetes.default.svc', ...names].join();
-  await signCertificate(folder, 'server', '/CN=kube-apiserver', `subjectAltName=${all}\nextendedKeyUsage=serverAuth`);
 }
 
-/** Writes `<name>.key` and `<name>.crt`, signed with the cluster's own `ca.crt`. @param extensions lines as openssl has them */
-export async function signCertificate(
-  folder: string,
-  name: string,
-  subject: string,
-  extensions: string,
-): Promise<void> {
+async function sign(folder: string, { name, subject, extensions }: Certificate): Promise<void> {
   const openssl = (...args: string[]) => run('openssl', args, { cwd: folder });
   await openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject);
   await writeFile(join(folder, `${name}.extensions`), `${extensions}\n`);
