@@ -37,7 +37,11 @@ cp -RL "${npm%/bin/npm-cli.js}" "$root/usr/local/lib/node_modules/npm"
 ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 mkdir -p "$root/usr/local/etc"
 echo 'prefer-offline=true' > "$root/usr/local/etc/npmrc"
-cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2> /dev/null || true
+certificates=/etc/ssl/certs/ca-certificates.crt
+if [ -e "$certificates" ]; then
+  cp -L "$certificates" "$root$certificates"
+  echo "cafile=$certificates" >> "$root/usr/local/etc/npmrc"
+fi
 printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/sh\n' > "$root/etc/passwd"
 printf 'root:x:0:\nnogroup:x:65534:\n' > "$root/etc/group"
 
