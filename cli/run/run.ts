@@ -1,6 +1,6 @@
 // Wires `lyceum run`: the manifest folder, the operator, and one server a gateway, in one process.
 import { hash } from 'node:crypto';
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Registry } from 'prom-client';
@@ -23,7 +23,7 @@ const quiet = 250;
 /** @throws Error when the folder is none, the volume cannot be used or the first server cannot listen */
 export async function run(folder: string, flags: RunFlags): Promise<void> {
   const root = await folderAt(folder);
-  const volume = flags.volume === undefined ? await defaultVolume(root) : resolve(flags.volume);
+  const volume = flags.volume === undefined ? defaultVolume(root) : resolve(flags.volume);
   const log = makeLogger(flags.logLevel);
   const stop = stopSignal();
   const say = (text: string): void => console.log(text);
@@ -84,11 +84,9 @@ async function folderAt(folder: string): Promise<string> {
 }
 
 /** A volume of its own for each manifest folder, so that a second run starts from what the first one harvested. */
-async function defaultVolume(root: string): Promise<string> {
+function defaultVolume(root: string): string {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const volume = join(cache, 'lyceum', 'run', hash('sha256', root).slice(0, 16));
-  await mkdir(volume, { recursive: true });
-  return volume;
+  return join(cache, 'lyceum', 'run', hash('sha256', root).slice(0, 16));
 }
 
 function printTables(cluster: ManifestCluster, say: (text: string) => void): void {

@@ -1,7 +1,7 @@
 // The volume as its writer sees it: files appear whole, synced and at once, or not at all.
 import { randomUUID } from 'node:crypto';
 import * as nodeFiles from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { temporaryFolder } from '../../catalogue/layout.ts';
 import { errnoOf, storageFault } from './storage-fault.ts';
 import { TemporaryFile, type TemporaryFileHome } from './temporary-file.ts';
@@ -238,16 +238,32 @@ export class Volume {
     }
   }
 
-  /** Makes a folder and those above it; each one made is synced into the one above. */
+  /**
+   * Makes a folder and those above it; each one made is synced into the one above. Step by step, since Node's own
+   * recursive mkdir never ends where a parent is there and refuses children with ENOENT, as /proc does.
+   */
   async #makeFolder(folder: string): Promise<void> {
-    const first = await this.#files.mkdir(folder, { recursive: true, mode: folderMode });
-    if (first === undefined) return;
-    const below = relative(first, folder);
-    const made = [first];
-    for (const part of below === '' ? [] : below.split('/')) made.push(join(made.at(-1) ?? first, part));
-    for (const path of made) {
-      await this.#files.chmod(path, folderMode);
-      await this.#syncFolder(dirname(path));
+    let made: boolean;
+    try {
+      made = await this.#makeOne(folder);
+    } catch (error) {
+      if (!isMissing(error) || dirname(folder) === folder) throw error;
+      await this.#makeFolder(dirname(folder));
+      made = await this.#makeOne(folder);
+    }
+    if (!made) return;
+    await this.#files.chmod(folder, folderMode);
+    await this.#syncFolder(dirname(folder));
+  }
+
+  /** @returns false where the folder is there already */
+  async #makeOne(folder: string): Promise<boolean> {
+    try {
+      await this.#files.mkdir(folder, { mode: folderMode });
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') return false;
+      throw error;
     }
   }
 

@@ -5,6 +5,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Volume } from '../../operator/publish/volume.ts';
+import { SourceFault } from '../../operator/reasons.ts';
 import { temporaryFolder } from './support.ts';
 
 test('files are 0644 and folders 0755 whatever the umask is, so that servers of another user can read them', async () => {
@@ -54,4 +55,11 @@ test('what is not there reads as nothing and removes as nothing', async () => {
   assert.equal(await volume.stat('no/file'), undefined);
   assert.deepEqual(await volume.list('no'), []);
   await volume.remove('no/file');
+});
+
+test('a folder that cannot be made is StorageFailed at once, also where the one above refuses without a reason', async () => {
+  await assert.rejects(
+    Volume.open('/proc/x/y'),
+    (error) => error instanceof SourceFault && error.reason === 'StorageFailed',
+  );
 });
