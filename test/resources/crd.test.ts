@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { z } from 'zod';
 import { structuralSchema } from '../../operator/resources/crd.ts';
-import { crdFiles } from '../../operator/resources/crd-files.ts';
+import { chartFiles, crdFiles } from '../../operator/resources/crd-files.ts';
 
 const folder = join(import.meta.dirname, '../../crds');
 
@@ -14,6 +14,12 @@ test('crds/ holds what the schemas say: run `make generate` after a change', () 
   assert.deepEqual(readdirSync(folder).sort(), [...made.keys()].sort());
   for (const [name, content] of made)
     assert.equal(readFileSync(join(folder, name), 'utf8'), content, `${name} is stale`);
+});
+
+test('the chart holds the same, and the Role of the operator: run `make generate` after a change', () => {
+  const chart = join(folder, '../charts/lyceum');
+  for (const [name, content] of chartFiles())
+    assert.equal(readFileSync(join(chart, name), 'utf8'), content, `${name} is stale`);
 });
 
 test('an integer is an int64 without the bounds of JavaScript', () => {

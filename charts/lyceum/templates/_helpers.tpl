@@ -1,0 +1,88 @@
+{{- define "lyceum.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "lyceum.fullname" -}}
+{{- $name := include "lyceum.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- /* By which the operator's pod is found. They never change: a Deployment's selector cannot. */}}
+{{- define "lyceum.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "lyceum.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{- define "lyceum.labels" -}}
+{{ include "lyceum.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: lyceum
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "lyceum.image" -}}
+{{- with .Values.image }}
+{{- if .digest }}
+{{- printf "%s@%s" .repository .digest }}
+{{- else }}
+{{- printf "%s:%s" .repository (.tag | default $.Chart.AppVersion) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "lyceum.claim" -}}
+{{- .Values.volume.existingClaim | default (include "lyceum.fullname" .) }}
+{{- end }}
+
+{{- /* The namespaces that are watched, as a JSON list. */}}
+{{- define "lyceum.namespaces" -}}
+{{- .Values.namespaces | default (list .Release.Namespace) | uniq | toJson }}
+{{- end }}
+
+{{- /* Whether a volume that one node has at a time is shared with the gateways' pods. */}}
+{{- define "lyceum.oneNode" -}}
+{{- if and (not .Values.sidecar.enabled) (eq .Values.volume.accessMode "ReadWriteOnce") }}true{{ end }}
+{{- end }}
+
+{{- /* Options for Node. Takes `resources`; three quarters of the memory that a container may have are its heap. */}}
+{{- define "lyceum.nodeOptions" -}}
+--max-semi-space-size=16
+{{- with ((.limits).memory) }}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 }}
+{{- $number := regexFind "^[0-9.]+" . | float64 }}
+{{- $unit := get $units (regexFind "[A-Za-z]*$" .) }}
+{{- printf " --max-old-space-size=%d" (divf (mulf $number $unit 0.75) 1048576 | floor | int) }}
+{{- end }}
+{{- end }}
+
+{{- define "lyceum.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- /* What no schema can say. */}}
+{{- define "lyceum.check" -}}
+{{- with .Values.sidecar }}
+{{- if and .enabled (not .gateway) }}
+{{- fail "sidecar.gateway is missing: name the SkillGateway that the server beside the operator serves, such as agents" }}
+{{- end }}
+{{- if and .enabled (not (has $.Release.Namespace (include "lyceum.namespaces" $ | fromJsonArray))) }}
+{{- fail (printf "sidecar.gateway stands in the release's namespace, which the operator does not watch: add %s to namespaces" $.Release.Namespace) }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraCa }}
+{{- if and .configMap .secret }}
+{{- fail "extraCa: name a configMap or a secret, not both" }}
+{{- end }}
+{{- end }}
+{{- end }}

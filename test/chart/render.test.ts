@@ -1,0 +1,290 @@
+// What the chart installs, as Helm 4 and Helm 3 render it: the same objects, with the rights and the shape that are told.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { crdFiles } from '../../operator/resources/crd-files.ts';
+import { type Helm, helms, objects, only, type Rendered, type RenderOptions, type Values } from './helm.ts';
+import { chart } from './values.ts';
+
+const repository = join(import.meta.dirname, '../..');
+const [helm4, helm3] = (await helms()) as [Helm, Helm];
+const sidecar = { sidecar: { enabled: true, gateway: 'agents' } };
+const digest = `sha256:${'0'.repeat(64)}`;
+const preference = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['node0'] }] };
+const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference }] };
+const many = {
+  fullnameOverride: 'skills',
+  image: {
+    repository: 'registry.example/team/lyceum',
+    digest,
+    pullPolicy: 'Always',
+    pullSecrets: [{ name: 'registry' }],
+  },
+  namespaces: ['skills', '2024', 'skills'],
+  volume: { accessMode: 'ReadWriteMany', storageClassName: 'nfs', size: '20Gi' },
+  resources: { limits: { memory: '1.5G' } },
+  logLevel: 'debug',
+  concurrentFetches: 8,
+  ceilings: { files: 10_000_000, totalSize: '2Gi' },
+  denyCidrs: ['10.0.0.0/8', 'fd00::/8'],
+  extraCa: { configMap: 'authorities' },
+  proxy: { httpsProxy: 'http://proxy.example:3128', noProxy: '.svc,10.0.0.0/8' },
+  fileRoot: { persistentVolumeClaim: { claimName: 'shared-skills' } },
+  podAnnotations: { team: 'platform' },
+  podLabels: { team: 'platform' },
+  nodeSelector: { disk: 'fast' },
+  tolerations: [{ operator: 'Exists' }],
+  affinity: { nodeAffinity },
+};
+
+let plain: Rendered[];
+before(async () => {
+  plain = await objects(helm4);
+});
+
+const podOf = (all: readonly Rendered[]) => only(all, 'Deployment').spec.template;
+// biome-ignore lint/suspicious/noExplicitAny: a container as Kubernetes has it
+const container = (all: readonly Rendered[], name: string): any =>
+  podOf(all).spec.containers.find((one: { name: string }) => one.name === name);
+const argumentsOf = (all: readonly Rendered[]): string[] => container(all, 'operator').args;
+
+test('both lines of Helm find nothing to complain of', () => {
+  for (const { name, program } of [helm4, helm3]) {
+    const { status, stdout } = spawnSync(program, ['lint', '--strict', chart], { encoding: 'utf8' });
+    assert.equal(status, 0, `${name}: ${stdout}`);
+  }
+});
+
+test('both lines of Helm render the same', async () => {
+  const cases: RenderOptions[] = [
+    {},
+    { values: many },
+    { values: sidecar },
+    { files: [join(repository, 'examples/cluster/values-sidecar.yaml')] },
+    { files: [join(repository, 'examples/cluster/values-many-nodes.yaml')] },
+  ];
+  for (const options of cases) assert.deepEqual(await objects(helm3, options), await objects(helm4, options));
+});
+
+test('the definitions are those of crds/, stay when the release goes, and can be left to another release', async () => {
+  const definitions = plain.filter(({ kind }) => kind === 'CustomResourceDefinition');
+  const expected = [...crdFiles().values()].map((text) => parse(text) as Rendered);
+  const byName = (a: Rendered, b: Rendered) => a.metadata.name.localeCompare(b.metadata.name);
+  const bare = definitions.map(({ metadata, ...rest }) => ({ ...rest, metadata: { name: metadata.name } }) as Rendered);
+  assert.deepEqual(bare.sort(byName), expected.sort(byName));
+  for (const { metadata } of definitions) assert.equal(metadata.annotations?.['helm.sh/resource-policy'], 'keep');
+  const without = await objects(helm4, { values: { crds: { enabled: false } } });
+  assert.deepEqual(
+    without.map(({ kind }) => kind).sort(),
+    ['Deployment', 'PersistentVolumeClaim', 'Role', 'RoleBinding', 'ServiceAccount'].sort(),
+  );
+});
+
+describe('rights', () => {
+  const { rules } = parse(readFileSync(join(repository, 'operator/kubernetes/role.yaml'), 'utf8')) as Rendered;
+  const onServers = ({ resources: [resource] }: { resources: string[] }) =>
+    ['deployments', 'services'].includes(resource!);
+  const cases: { what: string; values: Values; expected: Record<string, unknown[]> }[] = [
+    { what: "in the release's namespace", values: {}, expected: { skills: rules } },
+    {
+      what: 'in each namespace that it watches, to start servers only where the volume is',
+      values: { namespaces: ['skills', 'team-a'] },
+      expected: { skills: rules, 'team-a': rules.filter((rule: { resources: string[] }) => !onServers(rule)) },
+    },
+    {
+      what: 'and none to start servers where one stands beside it',
+      values: sidecar,
+      expected: { skills: rules.filter((rule: { resources: string[] }) => !onServers(rule)) },
+    },
+  ];
+  for (const { what, values, expected } of cases) {
+    test(`the operator gets the Role that Lyceum ships, ${what}`, async () => {
+      const all = await objects(helm4, { values });
+      const of = (wanted: string) => all.filter(({ kind }) => kind === wanted);
+      assert.deepEqual(Object.fromEntries(of('Role').map((role) => [role.metadata.namespace, role.rules])), expected);
+      assert.deepEqual(
+        of('RoleBinding').map(({ metadata }) => metadata.namespace),
+        Object.keys(expected),
+      );
+      for (const binding of of('RoleBinding')) {
+        assert.deepEqual(binding.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'lyceum' });
+        assert.deepEqual(binding.subjects, [{ kind: 'ServiceAccount', name: 'lyceum', namespace: 'skills' }]);
+      }
+      assert.ok(argumentsOf(all).includes(`--namespaces=${Object.keys(expected).join()}`));
+      assert.ok(all.every(({ kind }) => !kind.startsWith('ClusterRole')));
+    });
+  }
+
+  test("the operator's container alone has the ServiceAccount's token", async () => {
+    const beside = await objects(helm4, { values: sidecar });
+    for (const all of [plain, beside]) {
+      assert.equal(only(all, 'ServiceAccount').automountServiceAccountToken, false);
+      assert.equal(podOf(all).spec.automountServiceAccountToken, false);
+      const mounts = podOf(all).spec.containers.map((one: { name: string; volumeMounts: { name: string }[] }) => [
+        one.name,
+        one.volumeMounts.some(({ name }) => name === 'api-access'),
+      ]);
+      assert.deepEqual(
+        Object.fromEntries(mounts),
+        all === beside ? { operator: true, server: false } : { operator: true },
+      );
+    }
+  });
+});
+
+describe('the operator', () => {
+  test('server pods get the image, the claim and the node of the operator', () => {
+    const together =
+      'app.kubernetes.io/component=operator,app.kubernetes.io/instance=lyceum,app.kubernetes.io/name=lyceum';
+    assert.equal(container(plain, 'operator').image, 'lyceum:0.1.0');
+    for (const expected of [
+      '--gateway-image=lyceum:0.1.0',
+      '--gateway-image-pull-policy=IfNotPresent',
+      '--volume-claim=lyceum',
+      '--operator-namespace=skills',
+      `--keep-together=${together}`,
+    ])
+      assert.ok(argumentsOf(plain).includes(expected), expected);
+    const labels = podOf(plain).metadata.labels;
+    for (const pair of together.split(',')) {
+      const [key, value] = pair.split('=') as [string, string];
+      assert.equal(labels[key], value);
+    }
+  });
+
+  test('it comes back to the node whose servers hold the volume, and starts anywhere where there is none', () => {
+    const [term, ...more] = podOf(plain).spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+    assert.deepEqual(more, []);
+    assert.equal(term.topologyKey, 'kubernetes.io/hostname');
+    // Its own name among them is what lets the first pod in: Kubernetes lets a pod that matches its own term begin.
+    assert.deepEqual(term.labelSelector.matchExpressions, [
+      { key: 'app.kubernetes.io/name', operator: 'In', values: ['lyceum', 'lyceum-gateway'] },
+    ]);
+  });
+
+  test('with a volume for many nodes nobody is kept anywhere', async () => {
+    const all = await objects(helm4, { values: { volume: { accessMode: 'ReadWriteMany' } } });
+    assert.equal(podOf(all).spec.affinity, undefined);
+    assert.ok(argumentsOf(all).every((argument) => !argument.startsWith('--keep-together')));
+    assert.deepEqual(only(all, 'PersistentVolumeClaim').spec.accessModes, ['ReadWriteMany']);
+  });
+
+  test('what is set reaches it', async () => {
+    const all = await objects(helm4, { values: many });
+    const pod = podOf(all);
+    const operator = container(all, 'operator');
+    assert.equal(only(all, 'Deployment').metadata.name, 'skills');
+    assert.equal(operator.image, `registry.example/team/lyceum@${digest}`);
+    for (const expected of [
+      `--gateway-image=registry.example/team/lyceum@${digest}`,
+      '--gateway-image-pull-policy=Always',
+      '--namespaces=skills,2024',
+      '--concurrent-fetches=8',
+      '--max-files=10000000',
+      '--max-total-size=2Gi',
+      '--deny-cidr=10.0.0.0/8,fd00::/8',
+      '--extra-ca-file=/etc/lyceum/extra-ca/ca.crt',
+      '--file-root=/files',
+      '--log-level=debug',
+    ])
+      assert.ok(operator.args.includes(expected), expected);
+    const { NODE_OPTIONS, ...proxies } = Object.fromEntries(
+      operator.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    );
+    assert.deepEqual(proxies, { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '.svc,10.0.0.0/8' });
+    assert.match(NODE_OPTIONS, /--max-old-space-size=1072\b/);
+    assert.deepEqual(pod.spec.imagePullSecrets, [{ name: 'registry' }]);
+    assert.equal(pod.metadata.labels.team, 'platform');
+    assert.equal(pod.metadata.annotations.team, 'platform');
+    assert.deepEqual(pod.spec.nodeSelector, { disk: 'fast' });
+    assert.deepEqual(pod.spec.tolerations, [{ operator: 'Exists' }]);
+    assert.ok(pod.spec.affinity.nodeAffinity);
+    const volumes = Object.fromEntries(pod.spec.volumes.map((one: { name: string }) => [one.name, one]));
+    assert.deepEqual(volumes['extra-ca'].configMap, { name: 'authorities' });
+    assert.deepEqual(volumes['file-root'].persistentVolumeClaim, { claimName: 'shared-skills' });
+    for (const { name, readOnly } of operator.volumeMounts) assert.equal(readOnly ?? false, name !== 'volume', name);
+  });
+
+  test('Node is told three quarters of the memory', async () => {
+    for (const [limit, heap] of [
+      ['512Mi', 384],
+      ['1Gi', 768],
+      ['1500M', 1072],
+      ['536870912', 384],
+    ] as const) {
+      const all = await objects(helm4, { values: { resources: { limits: { memory: limit } } } });
+      const value = `--max-semi-space-size=16 --max-old-space-size=${heap}`;
+      assert.deepEqual(container(all, 'operator').env, [{ name: 'NODE_OPTIONS', value }], limit);
+    }
+    const without = await objects(helm4, { values: { resources: { limits: null } } });
+    assert.deepEqual(container(without, 'operator').env, [{ name: 'NODE_OPTIONS', value: '--max-semi-space-size=16' }]);
+  });
+
+  test('one at a time writes the volume', () => {
+    const { replicas, strategy } = only(plain, 'Deployment').spec;
+    assert.deepEqual({ replicas, strategy }, { replicas: 1, strategy: { type: 'Recreate' } });
+  });
+});
+
+describe('the volume', () => {
+  test('a claim of the chart stays when the release goes', async () => {
+    const claim = only(plain, 'PersistentVolumeClaim');
+    assert.equal(claim.metadata.annotations?.['helm.sh/resource-policy'], 'keep');
+    assert.deepEqual(claim.spec, { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } });
+  });
+
+  test('the class of the claim: the default one, one by name, none', async () => {
+    for (const [storageClassName, expected] of [
+      ['', undefined],
+      ['fast', 'fast'],
+      ['-', ''],
+    ]) {
+      const all = await objects(helm4, { values: { volume: { storageClassName } } });
+      assert.equal(only(all, 'PersistentVolumeClaim').spec.storageClassName, expected);
+    }
+  });
+
+  test('a claim that is there already is taken in its place', async () => {
+    const all = await objects(helm4, { values: { volume: { existingClaim: 'catalogues' } } });
+    assert.ok(all.every(({ kind }) => kind !== 'PersistentVolumeClaim'));
+    assert.ok(argumentsOf(all).includes('--volume-claim=catalogues'));
+    const [volume] = podOf(all).spec.volumes;
+    assert.deepEqual(volume, { name: 'volume', persistentVolumeClaim: { claimName: 'catalogues' } });
+  });
+});
+
+describe('a server beside the operator', () => {
+  let all: Rendered[];
+  before(async () => {
+    all = await objects(helm4, { values: sidecar });
+  });
+
+  test('reads the same folder, which goes with the pod; no claim is made and the operator starts no other pods', () => {
+    assert.deepEqual(podOf(all).spec.volumes[0], { name: 'volume', emptyDir: { sizeLimit: '5Gi' } });
+    assert.ok(all.every(({ kind }) => kind !== 'PersistentVolumeClaim'));
+    assert.ok(argumentsOf(all).every((argument) => !/^--(volume-claim|gateway-image|keep-together)/.test(argument)));
+    const server = container(all, 'server');
+    assert.deepEqual(server.args.slice(0, 4), ['server', '--volume=/volume', '--namespace=skills', '--gateway=agents']);
+    assert.deepEqual(server.volumeMounts, [{ name: 'volume', mountPath: '/volume', readOnly: true }]);
+  });
+
+  test('its Service has the name of the gateway, and leads to it while the operator starts anew', () => {
+    const service = only(all, 'Service');
+    assert.equal(service.metadata.name, 'agents');
+    assert.equal(service.spec.publishNotReadyAddresses, true);
+    assert.deepEqual(service.spec.ports, [{ name: 'mcp', port: 8000, targetPort: 'mcp' }]);
+    for (const [key, value] of Object.entries(service.spec.selector))
+      assert.equal(podOf(all).metadata.labels[key], value);
+  });
+});
+
+test('names and namespaces that look like numbers stay text', async () => {
+  const all = await objects(helm4, { release: '123', namespace: '2024' });
+  for (const { kind, metadata } of all.filter(({ kind }) => kind !== 'CustomResourceDefinition')) {
+    assert.deepEqual([metadata.name, metadata.namespace], ['123-lyceum', '2024'], kind);
+    assert.equal(metadata.labels?.['app.kubernetes.io/instance'], '123', kind);
+  }
+});
