@@ -4,13 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import { parse, stringify } from 'yaml';
 import { type Coordinates, coordinatesVariable } from './coordinates.ts';
+import { type Held, startHeld } from './held.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -41,32 +40,8 @@ export interface ApiServer extends Coordinates {
   operatorAccount(namespace: string): Promise<OperatorAccount>;
 }
 
-/** A control plane that was started here, and how to end it. */
-export interface StartedControlPlane extends AsyncDisposable {
-  coordinates: Coordinates;
-}
-
 /** Starts a control plane with Lyceum's CRDs in it. It ends when disposed, or when this process ends in whatever way. */
-export async function startControlPlane(): Promise<StartedControlPlane> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'control-plane.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  const lines = createInterface({ input: child.stdout });
-  const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
-  if (line === undefined) throw new Error('the API server for the tests did not start; what is missing is told above');
-  // A process that only waits for the control plane may end: it takes the control plane with it.
-  child.unref();
-  for (const stream of [child.stdin, child.stdout] as unknown as Socket[]) stream.unref();
-  return {
-    coordinates: JSON.parse(line),
-    [Symbol.asyncDispose]: async () => {
-      child.ref();
-      child.stdin.end();
-      await ended;
-    },
-  };
-}
+export const startControlPlane = (): Promise<Held<Coordinates>> => startHeld('control-plane.ts');
 
 let shared: Promise<ApiServer> | undefined;
 

@@ -1,7 +1,7 @@
 // A real Kubernetes node with real pods as one program: starts it, prints where it is as a line of JSON, ends with its stdin.
 // The node stands in namespaces of its own for processes, mounts and network, so that the kernel ends every process of it,
 // in pods too, with its first one, and nothing of it is to be seen outside.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises';
@@ -12,19 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeCoordinates, NodePrograms } from './coordinates.ts';
 import type { InsideOptions } from './node-inside.ts';
 import { endWithStandardInput, Programs } from './programs.ts';
-
-/** What the node needs of a machine, and the Debian package of each. */
-const tools: Record<string, string> = {
-  unshare: 'util-linux',
-  nsenter: 'util-linux',
-  mount: 'mount',
-  ip: 'iproute2',
-  iptables: 'iptables',
-  conntrack: 'conntrack',
-  catatonit: 'catatonit',
-  openssl: 'openssl',
-  tar: 'tar',
-};
+import { demandTools, nodeTools } from './tools.ts';
 
 const cgroups = '/sys/fs/cgroup';
 
@@ -74,18 +62,8 @@ async function removeCgroup(path: string): Promise<void> {
   }
 }
 
-function demandTools(): void {
-  if (process.getuid?.() !== 0) throw new Error('A node with pods needs root: run this as root.');
-  const missing = Object.keys(tools).filter((tool) => spawnSync('which', [tool]).status !== 0);
-  if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((tool) => tools[tool]))];
-  throw new Error(
-    `A node with pods needs ${missing.join(', ')}, which this machine lacks. On Debian: apt-get install -y ${packages.join(' ')}`,
-  );
-}
-
 async function startNode(): Promise<NodeCoordinates> {
-  demandTools();
+  demandTools(nodeTools);
   const places = JSON.parse(await programs.build('node')) as NodePrograms;
   for (const path of await cgroupFolders()) await mkdir(path, { recursive: true });
   const options: InsideOptions = { folder, cgroup, programs: places };
