@@ -3,7 +3,9 @@ import type { Logger } from 'pino';
 import type { GuardOptions } from '../upstream/guard/client.ts';
 import type { Limits } from '../upstream/limits.ts';
 import { systemClock } from './clock.ts';
+import { GatewayPods } from './gateway/gateway-pods.ts';
 import { GatewayReconciler } from './gateway/gateway-reconciler.ts';
+import type { PodSettings } from './gateway/render.ts';
 import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from './kubernetes/cluster.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { Collector } from './publish/collector.ts';
@@ -25,6 +27,8 @@ export interface OperatorOptions {
   concurrentFetches: number;
   /** Where clients reach a gateway, when the installation knows it. */
   urlOf(gateway: KubernetesObject): string | undefined;
+  /** What pods of gateways are made of; left out: the operator starts none. */
+  pods?: PodSettings | undefined;
   log: Logger;
 }
 
@@ -62,11 +66,14 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     chance: random,
     log,
   });
+  const { children } = cluster;
   const gateways = new GatewayReconciler({
     cluster,
     volume,
     viewOf: (source) => sources.view(source),
     urlOf,
+    pods:
+      children && options.pods && new GatewayPods({ children, settings: options.pods, now: () => clock.now(), log }),
     now: () => clock.now(),
     log,
   });
@@ -109,6 +116,12 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     gatewayController.enqueue(key);
     if (cluster.gateways.get(key) === undefined) collector.soon();
   });
+  for (const kind of ['Deployment', 'Service'] as const) {
+    // A child has the name of its gateway.
+    children?.store(kind).onChange((key) => {
+      if (cluster.gateways.get(key) !== undefined) gatewayController.enqueue(key);
+    });
+  }
   cluster.configMaps.onChange((key) => {
     for (const source of cluster.sources.list()) if (configMapOf(source) === key) lookAgain(keyOf(source));
   });

@@ -2,8 +2,9 @@
 import { Command } from 'commander';
 import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
+import { addPodOptions, type PodFlags, podSettings } from './pod-options.ts';
 
-interface OperatorFlags extends SourceFlags {
+interface OperatorFlags extends SourceFlags, PodFlags {
   namespaces?: string[];
   kubeconfig?: string;
   volume: string;
@@ -16,7 +17,9 @@ interface OperatorFlags extends SourceFlags {
 
 export function operatorCommand(): Command {
   const command = new Command('operator')
-    .description('watch SkillSources and SkillGateways in Kubernetes and publish their catalogues to a volume')
+    .description(
+      'watch SkillSources and SkillGateways in Kubernetes, publish their catalogues to a volume and start their servers',
+    )
     .addOption(option('--volume <folder>', 'the folder to publish to; servers read it').makeOptionMandatory())
     .addOption(
       option('--namespaces <names>', "namespaces to watch, comma-separated; default: the operator's own").argParser(
@@ -35,7 +38,7 @@ export function operatorCommand(): Command {
     .addOption(option('--probes-port <port>', 'port of /healthz and /readyz').argParser(port).default(8081))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9090))
     .addOption(logLevel());
-  return addSourceOptions(command).action(async (flags: OperatorFlags) => {
+  return addPodOptions(addSourceOptions(command)).action(async (flags: OperatorFlags) => {
     const [
       { startOperator },
       { metricsListener, probesListener },
@@ -53,7 +56,12 @@ export function operatorCommand(): Command {
     ]);
     const log = makeLogger(flags.logLevel);
     const stop = stopSignal();
-    const connected = connect({ kubeconfig: flags.kubeconfig, namespaces: flags.namespaces, log });
+    const connected = connect({
+      kubeconfig: flags.kubeconfig,
+      namespaces: flags.namespaces,
+      pods: (ownNamespace) => podSettings(flags, ownNamespace),
+      log,
+    });
     const operator = await startOperator({
       ...(await sourceOptions(flags, connected.apiServer)),
       cluster: connected.cluster,
@@ -62,6 +70,7 @@ export function operatorCommand(): Command {
       fileRoot: flags.fileRoot,
       concurrentFetches: flags.concurrentFetches,
       urlOf: () => undefined,
+      pods: connected.pods,
       log,
     });
     const [probes, metrics] = await Promise.all([

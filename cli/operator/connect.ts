@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { PodSettings } from '../../operator/gateway/render.ts';
 import { ApiServerCluster, connectionsFor } from '../../operator/kubernetes/api-server-cluster.ts';
 import { Connection } from '../../operator/kubernetes/connection.ts';
 import { loadKubeConfig } from '../../operator/kubernetes/credentials.ts';
@@ -11,6 +12,8 @@ import type { GuardOptions } from '../../upstream/guard/client.ts';
 export interface ConnectFlags {
   kubeconfig: string | undefined;
   namespaces: readonly string[] | undefined;
+  /** What pods of gateways are made of, by the namespace that the operator runs in; nothing: it starts none. */
+  pods(ownNamespace: string): PodSettings | undefined;
   log: Logger;
 }
 
@@ -19,6 +22,7 @@ export interface Connected {
   metrics: OperatorMetrics;
   registry: Registry;
   namespaces: readonly string[];
+  pods: PodSettings | undefined;
   /** The API server, which no source may reach. */
   apiServer: NonNullable<GuardOptions['apiServer']>;
   /** Why the operator is not ready, or nothing. */
@@ -26,21 +30,28 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-/** @throws KubernetesError unauthorized when there is no usable configuration */
-export function connect({ kubeconfig, namespaces: named = [], log }: ConnectFlags): Connected {
+/**
+ * @throws KubernetesError unauthorized when there is no usable configuration
+ * @throws Error when the options on pods contradict each other
+ */
+export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log }: ConnectFlags): Connected {
   const namespaces = [...new Set(named)];
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = operatorMetrics(registry);
   const connection = new Connection({
     load: () => loadKubeConfig(kubeconfig),
-    connections: connectionsFor(Math.max(1, namespaces.length)),
+    connections: connectionsFor(Math.max(1, namespaces.length), 1),
     requested: metrics.requested,
   });
-  const watched = namespaces.length > 0 ? namespaces : [connection.namespace ?? 'default'];
+  const own = connection.namespace ?? 'default';
+  const watched = namespaces.length > 0 ? namespaces : [own];
+  const pods = podsIn(own);
   const cluster = new ApiServerCluster({
     connection,
     namespaces: watched,
+    // Elsewhere no pod can mount the volume, so there is nothing to watch.
+    childNamespaces: pods && watched.filter((namespace) => namespace === pods.namespace),
     instance: hostname(),
     metrics: metrics.watches,
     log,
@@ -50,6 +61,7 @@ export function connect({ kubeconfig, namespaces: named = [], log }: ConnectFlag
     metrics,
     registry,
     namespaces: watched,
+    pods,
     apiServer: apiServerOf(connection.host),
     unready: () => unreadyReason(cluster),
     close: () => connection.close(),

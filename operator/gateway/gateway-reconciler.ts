@@ -9,6 +9,7 @@ import type { ReconcileResult } from '../reconcile/controller.ts';
 import { parseSkillGateway } from '../resources/parse.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
 import { type Assembly, assemble, type SourceView } from './assembly.ts';
+import type { GatewayPods } from './gateway-pods.ts';
 import { type GatewayStanding, gatewayStatus, type PublishedCatalogue } from './gateway-status.ts';
 import { selectSources } from './selection.ts';
 
@@ -19,6 +20,8 @@ export interface GatewayReconcilerOptions {
   viewOf(source: KubernetesObject): SourceView | Promise<SourceView>;
   /** Where clients reach a gateway, when the installation knows it. */
   urlOf(gateway: KubernetesObject): string | undefined;
+  /** The gateways' pods, where the operator starts any. */
+  pods: GatewayPods | undefined;
   now(): number;
   log: Logger;
 }
@@ -42,24 +45,43 @@ export class GatewayReconciler {
     if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
       this.#published.delete(key);
       this.#assembled.delete(key);
+      this.#options.pods?.forget(key);
       return {};
     }
     const parsed = parseSkillGateway(gateway);
     if (!parsed.ok) {
-      await this.#tell(gateway, { state: 'failed', reason: 'InvalidSpec', message: parsed.message });
+      await this.#tell(gateway, { fault: { reason: 'InvalidSpec', message: parsed.message } });
       return {};
     }
-    try {
-      await this.#tell(gateway, await this.#publish(key, gateway, parsed.spec));
+    const { pods: gatewayPods } = this.#options;
+    const outOfReach = gatewayPods?.outOfReach(gateway);
+    if (outOfReach !== undefined) {
+      await this.#tell(gateway, { pods: outOfReach });
       return {};
-    } catch (error) {
-      if (!(error instanceof SourceFault && error.reason === 'StorageFailed')) throw error;
-      await this.#tell(gateway, { state: 'failed', reason: 'StorageFailed', message: error.message });
-      return { requeueAfterSeconds: storageRetrySeconds };
     }
+    const catalogue = await this.#publish(key, gateway, parsed.spec);
+    const pods = await gatewayPods?.settle(gateway, parsed.spec);
+    await this.#tell(gateway, { ...catalogue, ...(pods === undefined ? {} : { pods }) });
+    const waits = [catalogue.fault && storageRetrySeconds, pods?.requeueAfterSeconds].filter(
+      (wait) => wait !== undefined,
+    );
+    return waits.length === 0 ? {} : { requeueAfterSeconds: Math.min(...waits) };
   }
 
   async #publish(key: ObjectKey, gateway: KubernetesObject, spec: SkillGatewaySpec): Promise<GatewayStanding> {
+    try {
+      return { sources: await this.#publishSources(key, gateway, spec) };
+    } catch (error) {
+      if (!(error instanceof SourceFault && error.reason === 'StorageFailed')) throw error;
+      return { fault: { reason: 'StorageFailed', message: error.message } };
+    }
+  }
+
+  async #publishSources(
+    key: ObjectKey,
+    gateway: KubernetesObject,
+    spec: SkillGatewaySpec,
+  ): Promise<NonNullable<GatewayStanding['sources']>> {
     const { cluster, volume, viewOf, log } = this.#options;
     const { namespace, name } = gateway.metadata;
     const candidates = cluster.sources.list().filter((source) => source.metadata.namespace === namespace);
@@ -70,7 +92,7 @@ export class GatewayReconciler {
     this.#published.set(key, { digest, generation, totals, conflicts });
     if (changed)
       log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');
-    return { state: 'ready', views, missing };
+    return { views, missing };
   }
 
   /** Settling the addresses of many thousand skills takes its time: it is done when a catalogue or the spec changed. */

@@ -1,9 +1,10 @@
 // The status of a SkillGateway, from what is published and how its sources stand. Pure.
 import type { GatewayFaultReason, SourcesReadyReason } from '../reasons.ts';
-import { Succeeded } from '../reasons.ts';
+import { Progressing, Succeeded } from '../reasons.ts';
 import { conditionsOf, transition, type WantedCondition } from '../reconcile/conditions.ts';
 import type { Conflict } from './addresses.ts';
 import type { CatalogueTotals, SourceView } from './assembly.ts';
+import type { PodsStanding } from './gateway-pods.ts';
 
 /** What a gateway has on the volume. */
 export interface PublishedCatalogue {
@@ -13,9 +14,14 @@ export interface PublishedCatalogue {
   conflicts: readonly Conflict[];
 }
 
-export type GatewayStanding =
-  | { state: 'ready'; views: readonly SourceView[]; missing: readonly string[] }
-  | { state: 'failed'; reason: GatewayFaultReason; message: string };
+export interface GatewayStanding {
+  /** What kept the catalogue from being published; absent: it is published. */
+  fault?: { reason: GatewayFaultReason; message: string };
+  /** The sources that are served; absent where the catalogue is not published. */
+  sources?: { views: readonly SourceView[]; missing: readonly string[] };
+  /** Absent where the operator starts no servers, or did not look at them. */
+  pods?: PodsStanding;
+}
 
 export interface GatewayStatusQuestion {
   /** The status as it was. */
@@ -35,12 +41,16 @@ export const shownConflicts = 20;
 
 export function gatewayStatus(question: GatewayStatusQuestion): Record<string, unknown> {
   const { before, generation, standing, published, url, now } = question;
-  const wanted = standing.state === 'ready' ? readyConditions(standing) : failedConditions(standing);
+  const { sources, pods } = standing;
+  const wanted = [...readiness(standing), ...(sources ? [sourcesReady(sources.views, sources.missing)] : [])];
   return {
     observedGeneration: generation,
+    ...(standing.fault?.reason === 'InvalidSpec' ? kept(before, ['url', 'replicas', 'readyReplicas']) : {}),
     ...(url === undefined ? {} : { url }),
+    ...(pods?.url === undefined ? {} : { url: pods.url }),
+    ...(pods?.replicas === undefined ? {} : { replicas: pods.replicas, readyReplicas: pods.readyReplicas }),
     ...(published === undefined
-      ? keptCatalogue(before)
+      ? kept(before, ['catalogue', 'conflicts'])
       : {
           catalogue: { digest: published.digest, generation: published.generation, ...published.totals },
           conflicts: published.conflicts.slice(0, shownConflicts).map((conflict) => ({ ...conflict })),
@@ -49,23 +59,34 @@ export function gatewayStatus(question: GatewayStatusQuestion): Record<string, u
   };
 }
 
-function keptCatalogue(before: unknown): Record<string, unknown> {
-  const { catalogue, conflicts } = (before ?? {}) as { catalogue?: unknown; conflicts?: unknown };
-  return { ...(catalogue === undefined ? {} : { catalogue }), ...(conflicts === undefined ? {} : { conflicts }) };
+/** What the status said before: of what was published earlier and is served on. */
+function kept(before: unknown, fields: readonly string[]): Record<string, unknown> {
+  const status = (before ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(fields.flatMap((field) => (status[field] === undefined ? [] : [[field, status[field]]])));
 }
 
-function readyConditions({ views, missing }: Extract<GatewayStanding, { state: 'ready' }>): WantedCondition[] {
-  return [
-    { type: 'Ready', status: 'True', reason: Succeeded, message: 'The catalogue is published' },
-    sourcesReady(views, missing),
-  ];
-}
+/** What must be mended by a person. A volume that cannot be written is tried again. */
+const stalling: ReadonlySet<GatewayFaultReason> = new Set(['InvalidSpec', 'VolumeNotReachable', 'RolloutFailed']);
 
-function failedConditions({ reason, message }: Extract<GatewayStanding, { state: 'failed' }>): WantedCondition[] {
-  return [
-    { type: 'Ready', status: 'False', reason, message },
-    ...(reason === 'InvalidSpec' ? [{ type: 'Stalled', status: 'True' as const, reason, message }] : []),
-  ];
+/** Ready, with Stalled or Reconciling beside it: a catalogue that is not published outweighs pods that do not run. */
+function readiness({ fault, pods }: GatewayStanding): WantedCondition[] {
+  const failed = fault ?? (pods?.state === 'failed' ? pods : undefined);
+  if (failed !== undefined) {
+    const { reason, message } = failed;
+    return [
+      { type: 'Ready', status: 'False', reason, message },
+      ...(stalling.has(reason) ? [{ type: 'Stalled', status: 'True' as const, reason, message }] : []),
+    ];
+  }
+  if (pods?.state === 'progressing') {
+    const progress = { reason: Progressing, message: pods.message };
+    return [
+      { type: 'Ready', status: 'Unknown', ...progress },
+      { type: 'Reconciling', status: 'True', ...progress },
+    ];
+  }
+  const message = `The catalogue is published${pods === undefined ? '' : `; ${pods.message}`}`;
+  return [{ type: 'Ready', status: 'True', reason: Succeeded, message }];
 }
 
 /** Which sources are missing, failed or stale; missing and failed ones outweigh stale ones. */

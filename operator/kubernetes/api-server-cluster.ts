@@ -2,6 +2,7 @@
 import { CoreV1Api, CustomObjectsApi, EventsV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
+import { ApiServerChildren } from './child-objects.ts';
 import {
   type Cluster,
   type ConfigMapContent,
@@ -12,6 +13,7 @@ import {
 } from './cluster.ts';
 import type { Connection } from './connection.ts';
 import { EventRecorder } from './event-recorder.ts';
+import { fieldManager } from './field-manager.ts';
 import { isKind, KubernetesError } from './kubernetes-error.ts';
 import { ListWatch, type WatchMetrics, type WatchState } from './list-watch.ts';
 import { ObjectStore } from './object-store.ts';
@@ -23,6 +25,8 @@ export interface ApiServerClusterOptions {
   connection: Connection;
   /** At least one. */
   namespaces: readonly string[];
+  /** Where gateways have Deployments and Services; left out where the operator starts no servers. */
+  childNamespaces?: readonly string[] | undefined;
   /** The pod's name, told in events. */
   instance: string;
   metrics: WatchMetrics;
@@ -33,9 +37,9 @@ export interface ApiServerClusterOptions {
 }
 
 /** Connections that watches of so many namespaces keep for themselves over HTTP/1.1, and some for calls. */
-export const connectionsFor = (namespaces: number): number => watched.length * namespaces + 8;
+export const connectionsFor = (namespaces: number, childNamespaces = 0): number =>
+  watched.length * namespaces + 2 * childNamespaces + 8;
 
-const fieldManager = 'lyceum';
 const watched: readonly WatchedResource[] = [skillSources, skillGateways, configMaps];
 /** How long a stop waits for the last events, in milliseconds. */
 const lastEventsMilliseconds = 2_000;
@@ -44,6 +48,7 @@ export class ApiServerCluster implements Cluster {
   readonly sources: ObjectStore;
   readonly gateways: ObjectStore;
   readonly configMaps: ObjectStore;
+  readonly children: ApiServerChildren | undefined;
   readonly #namespaces: ReadonlySet<string>;
   readonly #listWatches: ListWatch[];
   readonly #core: CoreV1Api;
@@ -71,6 +76,12 @@ export class ApiServerCluster implements Cluster {
         (namespace) => new ListWatch({ connection, resource, namespace, store, clock, random, metrics, log }),
       ),
     );
+    const { childNamespaces } = options;
+    if (childNamespaces !== undefined) {
+      const common = { connection, clock, random, metrics, log };
+      this.children = new ApiServerChildren({ ...common, namespaces: childNamespaces });
+      this.#listWatches.push(...this.children.listWatches);
+    }
     this.#core = new CoreV1Api(connection.configuration);
     this.#custom = new CustomObjectsApi(connection.configuration);
     this.#events = new EventRecorder({ api: new EventsV1Api(connection.configuration), instance, clock, log });
@@ -101,7 +112,7 @@ export class ApiServerCluster implements Cluster {
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    const stores = [this.sources, this.gateways, this.configMaps];
+    const stores = [this.sources, this.gateways, this.configMaps, ...(this.children?.stores ?? [])];
     try {
       await Promise.race([aborted, Promise.all(stores.map((store) => store.whenSynced))]);
     } finally {

@@ -20,6 +20,8 @@ export interface ObjectMeta {
   deletionTimestamp?: string;
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
+  /** The owner that controls it. */
+  controller?: Readonly<{ kind: string; name: string; uid: string }>;
 }
 
 /** `namespace/name`. */
@@ -59,11 +61,44 @@ export interface SecretContent {
   resourceVersion: string;
 }
 
+export type ChildKind = 'Deployment' | 'Service';
+
+/** An object that the operator renders for a gateway, as it is applied. */
+export interface ChildManifest {
+  apiVersion: string;
+  kind: ChildKind;
+  metadata: {
+    namespace: string;
+    name: string;
+    labels: Record<string, string>;
+    annotations?: Record<string, string>;
+    ownerReferences: { apiVersion: string; kind: string; name: string; uid: string; controller: true }[];
+  };
+  spec: Record<string, unknown>;
+}
+
+/** The Deployments and Services of gateways. */
+export interface Children {
+  /** Those that carry the operator's label. */
+  store(kind: ChildKind): Store;
+  /** What stands there now, whosever it is. */
+  read(kind: ChildKind, namespace: string, name: string): Promise<KubernetesObject | undefined>;
+  /**
+   * Server-side apply under the operator's one field manager. What others wrote into the spec is taken out again, but for
+   * annotations of pods.
+   * @param found what is there, as it was read; absent: nothing is, and what appears meanwhile is left alone
+   * @returns the object as it is now
+   */
+  apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject>;
+}
+
 export interface Cluster {
   readonly sources: Store;
   readonly gateways: Store;
   /** ConfigMaps without their data: told so that a change is noticed at once. */
   readonly configMaps: Store;
+  /** Absent where the operator starts no servers. */
+  readonly children?: Children | undefined;
   /** Whether the stores hold what there is in a namespace: of others nothing can be said to be gone. */
   covers(namespace: string): boolean;
   /** Starts list and watch; resolves when the signal aborts and everything has ended. */

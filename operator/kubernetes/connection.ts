@@ -90,18 +90,31 @@ export class Connection implements SecurityAuthentication {
   async getJson(
     path: string,
     query: Readonly<Record<string, string>>,
-    options: { accept: string; mostBytes: number; signal: AbortSignal },
+    options: { accept: string; mostBytes: number; signal?: AbortSignal },
   ): Promise<unknown> {
-    const context = this.#get(path, query, options.accept);
-    context.setSignal(AbortSignal.any([options.signal, AbortSignal.timeout(this.#callMilliseconds)]));
+    const context = this.#request(HttpMethod.GET, path, query, options.accept);
+    const limit = AbortSignal.timeout(this.#callMilliseconds);
+    context.setSignal(options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]));
     await this.applySecurityAuthentication(context);
-    const answer = await this.#exchange(context);
-    const text = await this.#text(answer, whatOf(context), options.mostBytes);
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new KubernetesError('server', `${whatOf(context)}: the API server's answer is not JSON`);
-    }
+    return this.#json(await this.#exchange(context), whatOf(context), options.mostBytes);
+  }
+
+  /**
+   * A PATCH, with the object that it leaves as the answer.
+   * @param path from the server's root, already encoded
+   * @throws KubernetesError
+   */
+  async patchJson(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    options: { contentType: string; body: unknown },
+  ): Promise<unknown> {
+    const context = this.#request(HttpMethod.PATCH, path, query, 'application/json');
+    context.setHeaderParam('Content-Type', options.contentType);
+    context.setBody(JSON.stringify(options.body));
+    context.setSignal(AbortSignal.timeout(this.#callMilliseconds));
+    await this.applySecurityAuthentication(context);
+    return this.#json(await this.#exchange(context), whatOf(context), mostAnswerBytes);
   }
 
   /**
@@ -113,7 +126,7 @@ export class Connection implements SecurityAuthentication {
     query: Readonly<Record<string, string>>,
     options: { accept: string; signal: AbortSignal; opened(): void },
   ): AsyncGenerator<Buffer> {
-    const context = this.#get(path, query, options.accept);
+    const context = this.#request(HttpMethod.GET, path, query, options.accept);
     context.setSignal(options.signal);
     await this.applySecurityAuthentication(context);
     const answer = await this.#exchange(context);
@@ -132,8 +145,8 @@ export class Connection implements SecurityAuthentication {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  #get(path: string, query: Readonly<Record<string, string>>, accept: string): RequestContext {
-    const context = new RequestContext(`${this.#server}${path}`, HttpMethod.GET);
+  #request(method: HttpMethod, path: string, query: Readonly<Record<string, string>>, accept: string): RequestContext {
+    const context = new RequestContext(`${this.#server}${path}`, method);
     for (const [name, value] of Object.entries(query)) context.setQueryParam(name, value);
     context.setHeaderParam('Accept', accept);
     return context;
@@ -188,6 +201,15 @@ export class Connection implements SecurityAuthentication {
       return JSON.parse(await this.#text(answer, what, mostErrorBytes));
     } catch {
       return undefined;
+    }
+  }
+
+  async #json(answer: Dispatcher.ResponseData, what: string, mostBytes: number): Promise<unknown> {
+    const text = await this.#text(answer, what, mostBytes);
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new KubernetesError('server', `${what}: the API server's answer is not JSON`);
     }
   }
 

@@ -17,16 +17,19 @@ export class KubernetesError extends Error {
   readonly status: number | undefined;
   /** The API server's own wish, in seconds. */
   readonly retryAfterSeconds: number | undefined;
+  /** What the API server says itself, cut: it may repeat what it was sent, so it is shown only where that holds no secret. */
+  readonly told: string | undefined;
   constructor(
     kind: KubernetesErrorKind,
     message: string,
-    details: { status?: number; retryAfterSeconds?: number; cause?: unknown } = {},
+    details: { status?: number; retryAfterSeconds?: number; told?: string; cause?: unknown } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = 'KubernetesError';
     this.kind = kind;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.told = details.told;
   }
 }
 
@@ -81,6 +84,7 @@ export function errorOfAnswer(
   return new KubernetesError(kind, message, {
     status,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(told.message === undefined ? {} : { told: told.message }),
   });
 }
 
@@ -100,7 +104,17 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 
-function statusDetails(body: unknown): { reason?: string; fields?: string; retryAfterSeconds?: number } {
+/** Characters of the API server's own words that are kept. */
+const mostToldCharacters = 600;
+
+interface StatusDetails {
+  reason?: string;
+  fields?: string;
+  retryAfterSeconds?: number;
+  message?: string;
+}
+
+function statusDetails(body: unknown): StatusDetails {
   if (!isRecord(body)) return {};
   const details = isRecord(body.details) ? body.details : {};
   const causes = Array.isArray(details.causes) ? details.causes : [];
@@ -111,9 +125,20 @@ function statusDetails(body: unknown): { reason?: string; fields?: string; retry
   const wish = details.retryAfterSeconds;
   return {
     ...(typeof body.reason === 'string' && /^[A-Za-z]{1,64}$/.test(body.reason) ? { reason: body.reason } : {}),
+    ...(typeof body.message === 'string' ? { message: oneLine(body.message) } : {}),
     ...(fields.length === 0 ? {} : { fields: `fields: ${[...new Set(fields)].join(', ')}` }),
     ...(typeof wish === 'number' && wish > 0 ? { retryAfterSeconds: Math.min(wish, longestRetryAfterSeconds) } : {}),
   };
+}
+
+/** Text from outside, in one line and not too long. */
+export function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go
+  const line = text.slice(0, 4 * mostToldCharacters).replace(/[\x00-\x20\x7f-\x9f]+/g, ' ');
+  const characters = Array.from(line.trim().toWellFormed());
+  return characters.length <= mostToldCharacters
+    ? characters.join('')
+    : `${characters.slice(0, mostToldCharacters - 1).join('')}…`;
 }
 
 function retryAfterOf(header: string | undefined): number | undefined {

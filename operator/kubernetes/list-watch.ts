@@ -8,7 +8,7 @@ import { listAll } from './list.ts';
 import type { ObjectStore } from './object-store.ts';
 import { type RestartReason, type Step, stepAfter, WatchFault } from './watch-step.ts';
 import { type WatchEvent, watchEvents } from './watch-stream.ts';
-import { acceptOf, collectionPath, type WatchedResource } from './watched-resource.ts';
+import { acceptOf, collectionPath, selectionOf, type WatchedResource } from './watched-resource.ts';
 
 export interface ListWatchOptions {
   connection: Connection;
@@ -115,6 +115,7 @@ export class ListWatch {
     const { connection, resource, namespace, clock, random } = this.#options;
     const timeoutSeconds = 300 + Math.floor(301 * random());
     const query = {
+      ...selectionOf(resource),
       watch: 'true',
       allowWatchBookmarks: 'true',
       timeoutSeconds: String(timeoutSeconds),

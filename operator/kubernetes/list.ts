@@ -2,7 +2,7 @@
 import type { KubernetesObject } from './cluster.ts';
 import type { Connection } from './connection.ts';
 import { AnswerTooLarge, KubernetesError } from './kubernetes-error.ts';
-import { acceptOf, collectionPath, trim, type WatchedResource } from './watched-resource.ts';
+import { acceptOf, collectionPath, selectionOf, trim, type WatchedResource } from './watched-resource.ts';
 
 /** Objects to a page, as Kubernetes' own clients ask for. */
 const pageLimit = 500;
@@ -32,7 +32,7 @@ export async function listAll(
   let limit = pageLimit;
   let token = '';
   for (;;) {
-    const query = { limit: String(limit), ...(token === '' ? {} : { continue: token }) };
+    const query = { ...selectionOf(resource), limit: String(limit), ...(token === '' ? {} : { continue: token }) };
     const options = { accept: acceptOf(resource, 'list'), mostBytes: mostPageBytes, signal };
     let page: Page;
     try {

@@ -7,6 +7,8 @@ export interface WatchedResource {
   plural: string;
   /** Asks the server for metadata alone where the rest is not used: content that is not sent fills no memory. */
   content: 'whole' | 'metadata';
+  /** Only objects with this label are listed and watched. */
+  labelSelector?: string;
 }
 
 export const skillSources: WatchedResource = {
@@ -30,11 +32,33 @@ export const configMaps: WatchedResource = {
   content: 'metadata',
 };
 
+const ofTheOperator = 'app.kubernetes.io/managed-by=lyceum';
+
+export const deployments: WatchedResource = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+};
+
+export const services: WatchedResource = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+};
+
 /** The path of a resource in a namespace, from the server's root. */
 export function collectionPath(resource: WatchedResource, namespace: string): string {
   const root = resource.apiVersion.includes('/') ? '/apis' : '/api';
   return `${root}/${resource.apiVersion}/namespaces/${encodeURIComponent(namespace)}/${resource.plural}`;
 }
+
+/** What of a collection is asked for, in a list and in a watch. */
+export const selectionOf = ({ labelSelector }: WatchedResource): Record<string, string> =>
+  labelSelector === undefined ? {} : { labelSelector };
 
 /** The Accept header of a list or a watch. */
 export function acceptOf(resource: WatchedResource, verb: 'list' | 'watch'): string {
@@ -47,8 +71,8 @@ export function acceptOf(resource: WatchedResource, verb: 'list' | 'watch'): str
 const droppedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * What is kept of an object as the API server sends it: managedFields, owner references, finalizers and content that is
- * not used are dropped. The result is frozen, so that no reconciler changes what another one sees.
+ * What is kept of an object as the API server sends it: managedFields, finalizers, owners but for the one that controls it,
+ * and content that is not used are dropped. The result is frozen, so that no reconciler changes what another one sees.
  * @throws TypeError when it is no Kubernetes object
  */
 export function trim(resource: WatchedResource, raw: unknown): KubernetesObject {
@@ -65,6 +89,7 @@ export function trim(resource: WatchedResource, raw: unknown): KubernetesObject 
     ...(typeof metadata.deletionTimestamp === 'string' ? { deletionTimestamp: metadata.deletionTimestamp } : {}),
     labels: strings(metadata.labels),
     annotations: strings(metadata.annotations),
+    ...controllerOf(metadata.ownerReferences),
   };
   const whole = resource.content === 'whole';
   return deepFreeze({
@@ -80,6 +105,14 @@ function text(metadata: Record<string, unknown>, field: string): string {
   const value = metadata[field];
   if (typeof value !== 'string') throw new TypeError(`an object without metadata.${field}`);
   return value;
+}
+
+function controllerOf(owners: unknown): Pick<ObjectMeta, 'controller'> {
+  const controller = (Array.isArray(owners) ? owners : []).find(
+    (owner) => isRecord(owner) && owner.controller === true,
+  );
+  if (controller === undefined) return {};
+  return { controller: { kind: String(controller.kind), name: String(controller.name), uid: String(controller.uid) } };
 }
 
 function strings(value: unknown): Record<string, string> {

@@ -40,11 +40,19 @@ test('the operator reads a Secret that a source names, and can neither list nor 
     assert.equal(await may(verb, 'secrets'), false, verb);
 });
 
+test("the operator keeps gateways' Deployments and Services, and deletes none", async () => {
+  for (const kind of ['deployments.apps', 'services']) {
+    for (const verb of ['get', 'list', 'watch', 'create', 'patch']) assert.ok(await may(verb, kind), `${verb} ${kind}`);
+    for (const verb of ['update', 'delete', 'deletecollection']) assert.equal(await may(verb, kind), false, verb);
+  }
+});
+
 test('the operator cannot change specs, ConfigMaps or pods, nor look into another namespace', async () => {
   for (const kind of kinds)
     for (const verb of ['create', 'update', 'patch', 'delete']) assert.equal(await may(verb, kind), false);
-  for (const resource of ['configmaps', 'pods']) assert.equal(await may('create', resource), false);
-  for (const resource of [...kinds, 'secrets', 'configmaps'])
+  for (const resource of ['configmaps', 'pods', 'serviceaccounts', 'skillgateways.lyceum.dev/finalizers'])
+    assert.equal(await may('create', resource), false);
+  for (const resource of [...kinds, 'secrets', 'configmaps', 'deployments.apps'])
     assert.equal(await may('get', resource, 'default'), false);
 });
 

@@ -26,7 +26,7 @@ test('the namespaces that are named, each once, and the own one where none is na
       ['a', 'b'],
     ],
   ] as const) {
-    const connected = connect({ kubeconfig, namespaces: named, log: pino({ level: 'silent' }) });
+    const connected = connect({ kubeconfig, namespaces: named, pods: () => undefined, log: pino({ level: 'silent' }) });
     await connected.close();
     assert.deepEqual(connected.namespaces, watched);
   }

@@ -1,0 +1,116 @@
+// The Deployments and Services of gateways behind a real API server: watched by the operator's label, read, applied.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { ChildKind, ChildManifest, Children, KubernetesObject } from './cluster.ts';
+import type { Connection } from './connection.ts';
+import { fieldManager, othersWroteSpec } from './field-manager.ts';
+import { isKind, KubernetesError } from './kubernetes-error.ts';
+import { ListWatch, type WatchMetrics } from './list-watch.ts';
+import { ObjectStore } from './object-store.ts';
+import { collectionPath, deployments, services, trim, type WatchedResource } from './watched-resource.ts';
+
+export interface ChildrenOptions {
+  connection: Connection;
+  namespaces: readonly string[];
+  clock: Clock;
+  /** In [0, 1). */
+  random: () => number;
+  metrics: WatchMetrics;
+  log: Logger;
+}
+
+const resources: Record<ChildKind, WatchedResource> = { Deployment: deployments, Service: services };
+const kinds = ['Deployment', 'Service'] as const;
+/** An object is at most some 2 MB in the API server's store. */
+const mostObjectBytes = 8 * 1024 * 1024;
+
+export class ApiServerChildren implements Children {
+  readonly listWatches: readonly ListWatch[];
+  readonly #connection: Connection;
+  readonly #stores: Record<ChildKind, ObjectStore>;
+
+  constructor({ namespaces, ...common }: ChildrenOptions) {
+    this.#connection = common.connection;
+    const storeOf = (): ObjectStore => new ObjectStore(namespaces, common.log);
+    this.#stores = { Deployment: storeOf(), Service: storeOf() };
+    this.listWatches = kinds.flatMap((kind) =>
+      namespaces.map(
+        (namespace) => new ListWatch({ ...common, namespace, resource: resources[kind], store: this.#stores[kind] }),
+      ),
+    );
+  }
+
+  get stores(): readonly ObjectStore[] {
+    return Object.values(this.#stores);
+  }
+
+  store(kind: ChildKind): ObjectStore {
+    return this.#stores[kind];
+  }
+
+  /** @throws KubernetesError */
+  async read(kind: ChildKind, namespace: string, name: string): Promise<KubernetesObject | undefined> {
+    const options = { accept: 'application/json', mostBytes: mostObjectBytes };
+    try {
+      return this.#trimmed(kind, await this.#connection.getJson(pathOf(kind, namespace, name), {}, options));
+    } catch (error) {
+      if (isKind(error, 'notFound')) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The uid in the body is a precondition: a namesake that has taken the object's place is refused. An object that is new is
+   * applied without force, so that one which somebody else makes at the same moment stays his.
+   * @throws KubernetesError: conflict when another object stands there now
+   */
+  async apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject> {
+    const { kind, metadata } = manifest;
+    const path = pathOf(kind, metadata.namespace, metadata.name);
+    const applied = await this.#connection.patchJson(
+      path,
+      { fieldManager, force: String(found !== undefined) },
+      {
+        contentType: 'application/apply-patch+yaml',
+        body: found === undefined ? manifest : { ...manifest, metadata: { ...metadata, uid: found.metadata.uid } },
+      },
+    );
+    if (!othersWroteSpec((applied as Applied).metadata?.managedFields)) return this.#trimmed(kind, applied);
+    const replaced = await this.#connection.patchJson(
+      path,
+      { fieldManager },
+      { contentType: 'application/json-patch+json', body: withoutOthers(manifest, applied as Applied) },
+    );
+    return this.#trimmed(kind, replaced);
+  }
+
+  #trimmed(kind: ChildKind, raw: unknown): KubernetesObject {
+    try {
+      return trim(resources[kind], raw);
+    } catch (cause) {
+      throw new KubernetesError('server', `the API server answered something that is no ${kind}`, { cause });
+    }
+  }
+}
+
+interface Applied {
+  metadata?: { resourceVersion?: string; managedFields?: unknown };
+  spec?: { template?: { metadata?: { annotations?: Record<string, string> } } };
+}
+
+/** Apply leaves what others own, so the spec is replaced by the operator's; the API server fills in defaults anew. */
+function withoutOthers({ spec }: ChildManifest, { metadata, spec: applied }: Applied): object[] {
+  const annotations = applied?.template?.metadata?.annotations;
+  const template = spec.template as { metadata: object } | undefined;
+  const value =
+    template === undefined || annotations === undefined
+      ? spec
+      : { ...spec, template: { ...template, metadata: { ...template.metadata, annotations } } };
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: metadata?.resourceVersion },
+    { op: 'replace', path: '/spec', value },
+  ];
+}
+
+const pathOf = (kind: ChildKind, namespace: string, name: string): string =>
+  `${collectionPath(resources[kind], namespace)}/${encodeURIComponent(name)}`;
