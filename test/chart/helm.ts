@@ -48,25 +48,15 @@ export interface Values {
   [name: string]: unknown;
 }
 
-/** Runs Helm. @throws with what it said on standard error */
-export async function helmCommand(
-  { program }: Helm,
-  args: readonly string[],
-  options: RenderOptions = {},
-): Promise<string> {
-  const { values = {}, files = [] } = options;
-  const all = [...args, '--values', '-', ...files.flatMap((file) => ['--values', file])];
-  const command = run(program, all, { maxBuffer: 2 ** 24 });
-  command.child.stdin!.end(JSON.stringify(values));
-  return (await command).stdout;
-}
-
 /** `helm template` as text. @throws with what Helm said */
-export function rendered(helm: Helm, options: RenderOptions = {}): Promise<string> {
-  const { release = 'lyceum', namespace = 'skills' } = options;
+export async function rendered({ program }: Helm, options: RenderOptions = {}): Promise<string> {
+  const { release = 'lyceum', namespace = 'skills', values = {}, files = [] } = options;
   // Programs that are built from modules do not know which Kubernetes they are of.
   const args = ['template', release, chart, '--namespace', namespace, '--kube-version', '1.37.2'];
-  return helmCommand(helm, args, options);
+  const given = ['--values', '-', ...files.flatMap((file) => ['--values', file])];
+  const command = run(program, [...args, ...given], { maxBuffer: 2 ** 24 });
+  command.child.stdin!.end(JSON.stringify(values));
+  return (await command).stdout;
 }
 
 /** `helm template` as objects. @throws with what Helm said */
