@@ -33,6 +33,14 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exit(error.exitCode);
-  console.error(`lyceum: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`lyceum: ${wordsOf(error)}`);
   process.exit(1);
+}
+
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, port } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'EADDRINUSE') return `port ${port} is in use: choose another one with the option for it, see --help`;
+  if (code === 'EACCES' && port !== undefined) return `port ${port} may not be used: choose one above 1023`;
+  return error.message;
 }

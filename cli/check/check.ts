@@ -24,6 +24,7 @@ interface Question {
 /** @returns the exit status @throws Error when the target is none, or the options make no valid source */
 export async function check(argument: string, flags: CheckFlags): Promise<number> {
   const target = await targetOf(argument);
+  if (flags.ref !== undefined && target.kind !== 'repository') throw new Error('--ref is for a git URL only');
   const { subjects, refused, cluster, fileRoot } =
     target.kind === 'manifests' ? await fromManifests(target) : fromArgument(target, flags);
   const { guard, ceiling } = await sourceOptions({ ...flags, allowLoopback: true }, undefined);

@@ -36,7 +36,8 @@ export async function harvestOnce(
   using deadline = deadlineOf(spec.timeout);
   try {
     const { data: secret } = await secretOf(cluster, namespace, spec);
-    const context = { limits, signal: deadline.signal, secret, memory: noMemory, scratch, received: () => {} };
+    const told = { received: () => {}, gitReader: () => {} };
+    const context = { limits, signal: deadline.signal, secret, memory: noMemory, scratch, ...told };
     const source = await backends.open(spec, namespace, context, cluster);
     try {
       const tree = await source.open();

@@ -14,14 +14,21 @@ const ownResource = /^\s*"?apiVersion"?\s*:\s*"?lyceum\.dev\//m;
 
 /** @throws Error when there is nothing of that name */
 export async function targetOf(argument: string): Promise<Target> {
-  if (argument.includes('://')) return { kind: 'repository', url: argument };
+  if (/^(github|git\+https?):\/\//.test(argument)) return { kind: 'repository', url: argument };
+  if (argument.includes('://') || /^[^/]+@[^/]+:/.test(argument)) {
+    throw new Error(
+      'a repository is named as github://OWNER/REPOSITORY or git+https://HOST/PATH; what is on disk, by its folder',
+    );
+  }
   const found = await stat(argument).catch(() => undefined);
   if (found?.isFile() && manifestName.test(argument)) {
     const path = await realpath(argument);
     return { kind: 'manifests', folder: dirname(path), only: basename(path) };
   }
   if (!found?.isDirectory())
-    throw new Error(`${argument} is neither a folder, nor a YAML file, nor a URL with a scheme`);
+    throw new Error(
+      `${argument} is neither a folder, nor a YAML file, nor a URL with a scheme: write github://OWNER/REPOSITORY for a repository, and the folder for a SKILL.md`,
+    );
   const folder = await realpath(argument);
   return (await holdsManifests(folder)) ? { kind: 'manifests', folder } : { kind: 'folder', folder };
 }

@@ -28,13 +28,19 @@ export function admit({ value }: ManifestDocument): Admission | undefined {
     return { ok: false, message: 'not a Kubernetes object: apiVersion, kind and metadata are missing' };
   }
   const { apiVersion, kind, metadata, ...content } = value as Record<string, unknown>;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
+    return { ok: false, message: `${typeof kind === 'string' ? 'apiVersion' : 'kind'} is missing` };
+  }
   const own = kind === 'SkillSource' || kind === 'SkillGateway';
-  if (own && apiVersion !== ownVersion) return { ok: false, message: `${kind}: apiVersion must be ${ownVersion}` };
+  if (!own && apiVersion.startsWith('lyceum.dev/')) {
+    return { ok: false, message: 'the kinds of lyceum.dev are SkillSource and SkillGateway: correct kind' };
+  }
   if (!own && !((kind === 'ConfigMap' || kind === 'Secret') && apiVersion === 'v1')) return undefined;
 
   const meta = (metadata ?? {}) as Record<string, unknown>;
   const name = meta.name;
   const namespace = meta.namespace ?? 'default';
+  if (name === undefined) return { ok: false, message: `${kind}: metadata.name is missing` };
   if (typeof name !== 'string' || !dnsName.test(name)) {
     return { ok: false, message: `${kind}: metadata.name must be lower-case letters, digits, "-" and "."` };
   }
@@ -42,6 +48,9 @@ export function admit({ value }: ManifestDocument): Admission | undefined {
     return { ok: false, message: `${kind} ${name}: metadata.namespace must be lower-case letters, digits and "-"` };
   }
   const identity = `${kind} ${namespace}/${name}`;
+  if (own && apiVersion !== ownVersion) {
+    return { ok: false, identity, message: `${kind} ${name}: apiVersion must be ${ownVersion}` };
+  }
   if (own) {
     const unknown = unknownFields(content, crdOf(kind).schema);
     if (unknown.length > 0)
@@ -53,7 +62,7 @@ export function admit({ value }: ManifestDocument): Admission | undefined {
   return {
     ok: true,
     object: {
-      apiVersion: apiVersion as string,
+      apiVersion,
       kind,
       namespace,
       name,

@@ -20,7 +20,7 @@ export function runCommand(): Command {
         'where the catalogue is kept; default: a folder of this manifest folder in the cache',
       ),
     )
-    .addOption(logLevel().default('warn'));
+    .addOption(logLevel().default('error'));
   return addSourceOptions(command).action(async (folder: string, flags: RunFlags) => {
     const { run } = await import('./run.ts');
     await run(folder, flags);

@@ -123,7 +123,7 @@ async function readManifest(
   for (const document of parsed) {
     const line = text.slice(0, document.range?.[0] ?? 0).split('\n').length;
     const error = document.errors[0];
-    if (error) return refused(`:${error.linePos?.[0].line ?? line}: not YAML (${error.code})`);
+    if (error) return refused(`:${error.linePos?.[0].line ?? line}: not YAML: ${firstSentence(error.message)}`);
     let value: unknown;
     try {
       value = document.toJS({ maxAliasCount: 100 });
@@ -134,3 +134,6 @@ async function readManifest(
   }
   return { stamp, documents };
 }
+
+/** What the parser says, without the place and the lines of the file that it adds. */
+const firstSentence = (message: string): string => message.split(/ at line \d+|\n/)[0]!;

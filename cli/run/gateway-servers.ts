@@ -64,7 +64,7 @@ export class GatewayServers {
     await this.#closing.get(key);
     try {
       const server = await startServer({ volume, namespace, gateway, host, port, logger: log, version });
-      const url = `${server.url}/mcp`;
+      const url = `${reachable(server.url)}/mcp`;
       this.#urls.set(key, url);
       started(key, url);
       return server;
@@ -84,6 +84,9 @@ export class GatewayServers {
     return port;
   }
 }
+
+/** Who listens on every address is reached on this machine's own. */
+const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 function reasonOf(error: unknown, host: string, port: number): string {
   switch ((error as NodeJS.ErrnoException).code) {

@@ -14,8 +14,9 @@ import { version } from '../version.ts';
 import type { RunFlags } from './flags.ts';
 import { GatewayServers } from './gateway-servers.ts';
 import { ManifestCluster } from './manifest-cluster.ts';
-import { clientSnippets, statusTables, visibleState } from './screen.ts';
+import { clientSnippets, complaintsOf, statusTables, visibleState } from './screen.ts';
 import type { AgedObject } from './table.ts';
+import { checkVolume, markVolume } from './volume.ts';
 
 /** Milliseconds of quiet before the tables are printed, so that one change prints one table. */
 const quiet = 250;
@@ -24,6 +25,7 @@ const quiet = 250;
 export async function run(folder: string, flags: RunFlags): Promise<void> {
   const root = await folderAt(folder);
   const volume = flags.volume === undefined ? defaultVolume(root) : resolve(flags.volume);
+  await checkVolume(volume, root);
   const log = makeLogger(flags.logLevel);
   const stop = stopSignal();
   const say = (text: string): void => console.log(text);
@@ -56,8 +58,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
       else giveUp(new Error(complaint));
     },
   });
-  printTables(cluster, say);
-
+  printTables(cluster, say, stop);
   say(`Lyceum ${version}: manifests and file:/// sources of ${folder}, catalogue in ${volume}. Ctrl-C stops.`);
   operator = await startOperator({
     ...(await sourceOptions({ ...flags, allowLoopback: true }, undefined)),
@@ -70,6 +71,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     log,
   });
   try {
+    await markVolume(volume, root);
     await Promise.race([stopped(stop), unable]);
   } finally {
     await operator.close();
@@ -89,9 +91,10 @@ function defaultVolume(root: string): string {
   return join(cache, 'lyceum', 'run', hash('sha256', root).slice(0, 16));
 }
 
-function printTables(cluster: ManifestCluster, say: (text: string) => void): void {
+function printTables(cluster: ManifestCluster, say: (text: string) => void, stop: AbortSignal): void {
   const seen = new Map<string, number>();
   let printed = '';
+  let told: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   const print = (): void => {
     const [sources, gateways] = [aged(cluster.sources, seen), aged(cluster.gateways, seen)];
@@ -99,6 +102,12 @@ function printTables(cluster: ManifestCluster, say: (text: string) => void): voi
     if (state === printed) return;
     printed = state;
     say(['', ...statusTables(sources, gateways), ''].join('\n'));
+    const complaints = complaintsOf(
+      sources.map(({ object }) => object),
+      gateways.map(({ object }) => object),
+    );
+    for (const complaint of complaints) if (!told.includes(complaint)) say(`! ${complaint}`);
+    told = complaints;
   };
   const later = (): void => {
     clearTimeout(timer);
@@ -107,6 +116,8 @@ function printTables(cluster: ManifestCluster, say: (text: string) => void): voi
   };
   cluster.sources.onChange(later);
   cluster.gateways.onChange(later);
+  // Also where there is nothing to hear of.
+  cluster.synced(stop).then(later, () => undefined);
 }
 
 function aged(store: Store, seen: Map<string, number>): AgedObject[] {

@@ -140,3 +140,18 @@ test('a target that is nothing is said with what it may be', async () => {
   assert.equal(code, 2);
   assert.match(errors, /neither a folder, nor a YAML file, nor a URL/);
 });
+
+test('a web address, an scp address and a ref for a folder are refused with what to write', async () => {
+  for (const target of ['https://github.com/a/b', 'git@github.com:a/b', 'configmap://x']) {
+    const { code, errors } = await check(target);
+    assert.equal(code, 2);
+    assert.match(errors, /github:\/\/OWNER\/REPOSITORY/);
+  }
+  const { code, errors } = await check(
+    await folder('no-ref', { 'skills/one/SKILL.md': skillText('one') }),
+    '--ref',
+    'main',
+  );
+  assert.equal(code, 2);
+  assert.match(errors, /--ref is for a git URL only/);
+});

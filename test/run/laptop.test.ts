@@ -1,7 +1,7 @@
 // `lyceum run`: the quickstart as a newcomer starts it, with both lines of the MCP SDK as clients.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -199,4 +199,40 @@ test('a folder that is not there is said at once', async () => {
   await using process = new LyceumProcess(['run', join(folder, 'nowhere')]);
   assert.equal(await process.ended(), 1);
   assert.match(process.errors.join('\n'), /nowhere is not a folder/);
+});
+
+test('manifests without a gateway, problems of skills and sources that are missing are said on the screen', async () => {
+  const manifests = join(folder, 'complaints');
+  await cp(quickstart, manifests, { recursive: true });
+  await writeFile(join(manifests, 'lyceum.yaml'), sourceManifest);
+  await writeFile(
+    join(manifests, 'handbook/skills/review-a-change/SKILL.md'),
+    '---\nname: review-a-change\ndescription: Use when: it breaks\n---\nx\n',
+  );
+  await using process = new LyceumProcess([
+    'run',
+    manifests,
+    '--port',
+    '0',
+    '--volume',
+    join(folder, 'complaints-volume'),
+  ]);
+  const said = (what: RegExp): Promise<unknown> => eventually(String(what), () => what.test(process.output.join('\n')));
+  await said(/^! no SkillGateway stands in the manifests/m);
+  await said(/^! SkillSource handbook: skills\/review-a-change\/SKILL\.md:3: warning LenientYaml/m);
+  await writeFile(join(manifests, 'gateway.yaml'), gatewayManifest);
+  await said(/^! SkillGateway agents: SourcesMissing: not there: nobody/m);
+});
+
+const sourceManifest =
+  'apiVersion: lyceum.dev/v1alpha1\nkind: SkillSource\nmetadata: {name: handbook}\nspec: {url: "file:///handbook"}\n';
+const gatewayManifest =
+  'apiVersion: lyceum.dev/v1alpha1\nkind: SkillGateway\nmetadata: {name: agents}\nspec: {sources: {names: [nobody]}}\n';
+
+test('a volume that somebody else publishes to is not taken', async () => {
+  const volume = join(folder, 'operators-volume');
+  await mkdir(join(volume, 'gateways'), { recursive: true });
+  await using process = new LyceumProcess(['run', quickstart, '--port', '0', '--volume', volume]);
+  assert.equal(await process.ended(), 1);
+  assert.match(process.errors.join('\n'), /holds the catalogue of an operator.*--volume/);
 });

@@ -170,3 +170,22 @@ test('a manifest that cannot be read is named and the others are taken; hidden f
   assert.match(complaints[0]!, /^b\.yaml: cannot be read \(ENOENT\)$/);
   assert.match(complaints[1]!, /^c\.yaml:/);
 });
+
+test("a kind that lyceum.dev does not have, or none at all, is refused, never passed over; other people's kinds are", async () => {
+  await write('a.yaml', 'apiVersion: lyceum.dev/v1alpha1\nkind: SkilSource\nmetadata: {name: x}\n');
+  await write('b.yaml', 'apiVersion: lyceum.dev/v1alpha1\nknd: SkillSource\nmetadata: {name: x}\n');
+  await write('c.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n');
+  await cluster.load();
+  assert.equal(complaints.length, 2);
+  assert.match(complaints.join('\n'), /^a\.yaml:1: .*SkillSource and SkillGateway/m);
+  assert.match(complaints.join('\n'), /^b\.yaml:1: kind is missing/m);
+});
+
+test('an object whose apiVersion is broken by an edit stays as it was', async () => {
+  await write('a.yaml', source('one'));
+  await cluster.load();
+  await write('a.yaml', source('one').replace('v1alpha1', 'v1'));
+  await cluster.load();
+  assert.match(complaints.join('\n'), /apiVersion must be lyceum\.dev\/v1alpha1/);
+  assert.deepEqual(names(), ['one']);
+});

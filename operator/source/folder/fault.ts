@@ -12,7 +12,10 @@ export const isGone = (error: unknown): boolean =>
 export function folderFault(error: unknown, shown: string): UpstreamFault {
   const code = errnoOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENAMETOOLONG') {
-    return new UpstreamFault('NotFound', `the folder ${shown} is not there: create it, or correct spec.url`);
+    return new UpstreamFault(
+      'NotFound',
+      `the folder ${shown} is not there below the file root: create it there, or correct spec.url`,
+    );
   }
   if (code === 'EACCES' || code === 'EPERM') {
     return new UpstreamFault('AccessDenied', `${shown} may not be read by the operator's user: give it read access`);
