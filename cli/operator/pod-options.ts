@@ -1,6 +1,7 @@
 // The options of `lyceum operator` that say what the pods of gateways are made of.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PodSettings } from '../../operator/gateway/render.ts';
+import type { ObjectMeta } from '../../operator/kubernetes/cluster.ts';
 import { list, option } from '../options.ts';
 
 export interface PodFlags {
@@ -10,6 +11,7 @@ export interface PodFlags {
   gatewayImagePullSecrets?: string[];
   operatorNamespace?: string;
   keepTogether?: Record<string, string>;
+  sidecarGateway?: string;
 }
 
 export function addPodOptions(command: Command): Command {
@@ -39,6 +41,12 @@ export function addPodOptions(command: Command): Command {
         '--keep-together <labels>',
         'labels such as a=b,c=d: pods of gateways are kept on the node of the pods that have them, for a volume that one node mounts at a time',
       ).argParser(labels),
+    )
+    .addOption(
+      option(
+        '--sidecar-gateway <namespace/name>',
+        "the gateway that a server in the operator's own pod serves, behind a Service of its name: its status tells the URL",
+      ),
     );
 }
 
@@ -48,8 +56,8 @@ export function addPodOptions(command: Command): Command {
  */
 export function podSettings(flags: PodFlags, ownNamespace: string): PodSettings | undefined {
   const { volumeClaim, gatewayImage } = flags;
-  if (volumeClaim === undefined) return undefined;
-  if (gatewayImage === undefined) throw new Error('--volume-claim needs --gateway-image, the image of the pods');
+  if (!volumeClaim) return undefined;
+  if (!gatewayImage) throw new Error('--volume-claim needs --gateway-image, the image of the pods');
   return {
     volumeClaim,
     image: gatewayImage,
@@ -59,6 +67,12 @@ export function podSettings(flags: PodFlags, ownNamespace: string): PodSettings 
     keepTogether: flags.keepTogether,
   };
 }
+
+/** The URL of the gateway that a server beside the operator serves: its Service has the name and the server's own port. */
+export const sidecarUrl =
+  ({ sidecarGateway }: PodFlags) =>
+  ({ metadata: { namespace, name } }: { metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string | undefined =>
+    sidecarGateway === `${namespace}/${name}` ? `http://${name}.${namespace}.svc.cluster.local:8000/mcp` : undefined;
 
 const label = /^([a-z0-9][a-z0-9.-]*\/)?[A-Za-z0-9][A-Za-z0-9_.-]*=[A-Za-z0-9_.-]*$/;
 

@@ -1,0 +1,225 @@
+// The Deployment and the Service of a gateway, whole, as they are applied.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clusterUrl, type PodSettings, renderDeployment, renderService } from '../../operator/gateway/render.ts';
+import { parseSkillGateway } from '../../operator/resources/parse.ts';
+import type { SkillGatewaySpec } from '../../operator/resources/skill-gateway.ts';
+
+const gateway = {
+  apiVersion: 'lyceum.dev/v1alpha1',
+  kind: 'SkillGateway',
+  metadata: {
+    namespace: 'flow',
+    name: 'agents',
+    uid: '0000-1',
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: {},
+    annotations: {},
+  },
+};
+
+const settings: PodSettings = {
+  image: 'registry.example/lyceum:1',
+  imagePullSecrets: [],
+  volumeClaim: 'catalogue',
+  namespace: 'flow',
+};
+
+function specOf(spec: object): SkillGatewaySpec {
+  const parsed = parseSkillGateway({ metadata: { name: 'agents' }, spec });
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.message);
+  return parsed.spec;
+}
+
+const selector = { 'app.kubernetes.io/name': 'lyceum-gateway', 'app.kubernetes.io/instance': 'agents' };
+const labels = { ...selector, 'app.kubernetes.io/managed-by': 'lyceum' };
+const metadata = {
+  namespace: 'flow',
+  name: 'agents',
+  labels,
+  ownerReferences: [
+    { apiVersion: 'lyceum.dev/v1alpha1', kind: 'SkillGateway', name: 'agents', uid: '0000-1', controller: true },
+  ],
+};
+
+const container = {
+  name: 'server',
+  image: 'registry.example/lyceum:1',
+  args: ['server', '--volume', '/volume', '--namespace', 'flow', '--gateway', 'agents'],
+  env: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=384 --max-semi-space-size=16' }],
+  ports: [
+    { name: 'mcp', containerPort: 8000, protocol: 'TCP' },
+    { name: 'metrics', containerPort: 9091, protocol: 'TCP' },
+  ],
+  resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+  readinessProbe: { httpGet: { path: '/readyz', port: 'mcp' }, periodSeconds: 2, timeoutSeconds: 2 },
+  livenessProbe: { httpGet: { path: '/livez', port: 'mcp' }, periodSeconds: 10, timeoutSeconds: 5 },
+  lifecycle: { preStop: { sleep: { seconds: 5 } } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+  volumeMounts: [{ name: 'volume', mountPath: '/volume', readOnly: true }],
+};
+
+const podSpec = {
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: 65534,
+    runAsGroup: 65534,
+    fsGroup: 65534,
+    fsGroupChangePolicy: 'OnRootMismatch',
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  terminationGracePeriodSeconds: 45,
+  containers: [container],
+  volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: 'catalogue' } }],
+};
+
+const deployment = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata,
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: selector },
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    progressDeadlineSeconds: 300,
+    revisionHistoryLimit: 3,
+    template: { metadata: { labels }, spec: podSpec },
+  },
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: a pod template is looked at by any path
+const podOf = (spec: object, more: Partial<PodSettings> = {}): any =>
+  (renderDeployment(gateway, specOf(spec), { ...settings, ...more }).spec as { template: unknown }).template;
+
+test('a gateway that says nothing of its pods', () => {
+  assert.deepEqual(renderDeployment(gateway, specOf({}), settings), deployment);
+  assert.deepEqual(renderService(gateway, specOf({})), {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata,
+    spec: {
+      type: 'ClusterIP',
+      selector,
+      ports: [{ name: 'mcp', port: 8000, targetPort: 8000, protocol: 'TCP', appProtocol: 'http' }],
+    },
+  });
+  assert.equal(clusterUrl(gateway, specOf({})), 'http://agents.flow.svc.cluster.local:8000/mcp');
+});
+
+test('a gateway that says all there is to say', () => {
+  const spec = specOf({
+    replicas: 3,
+    resources: { requests: { cpu: 1 }, limits: { cpu: '1.5', memory: 1_073_741_824, 'ephemeral-storage': '1Gi' } },
+    nodeSelector: { disk: 'fast' },
+    tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+    affinity: { podAntiAffinity: {} },
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }],
+    podLabels: { team: 'platform' },
+    podAnnotations: { note: 'x' },
+    imagePullSecrets: [{ name: 'mine' }, { name: 'registry' }],
+  });
+  const all = { ...settings, imagePullPolicy: 'Never' as const, imagePullSecrets: ['registry'] };
+  assert.deepEqual(renderDeployment(gateway, spec, all), {
+    ...deployment,
+    spec: {
+      ...deployment.spec,
+      replicas: 3,
+      template: {
+        metadata: { labels: { team: 'platform', ...labels }, annotations: { note: 'x' } },
+        spec: {
+          ...podSpec,
+          imagePullSecrets: [{ name: 'registry' }, { name: 'mine' }],
+          nodeSelector: { disk: 'fast' },
+          tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+          affinity: { podAntiAffinity: {} },
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: 'zone',
+              whenUnsatisfiable: 'ScheduleAnyway',
+              labelSelector: { matchLabels: selector },
+            },
+          ],
+          containers: [
+            {
+              ...container,
+              imagePullPolicy: 'Never',
+              env: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=768 --max-semi-space-size=16' }],
+              resources: {
+                requests: { cpu: '1' },
+                limits: { cpu: '1.5', memory: '1073741824', 'ephemeral-storage': '1Gi' },
+              },
+            },
+          ],
+        },
+      },
+    },
+  });
+});
+
+test('the Service has the port, the type and the annotations of the spec', () => {
+  const spec = specOf({ service: { type: 'LoadBalancer', port: 80, annotations: { internal: 'true' } } });
+  const { metadata: written, spec: service } = renderService(gateway, spec);
+  assert.deepEqual(written.annotations, { internal: 'true' });
+  assert.deepEqual([service.type, (service.ports as { port: number }[])[0]!.port], ['LoadBalancer', 80]);
+  assert.equal(clusterUrl(gateway, spec), 'http://agents.flow.svc.cluster.local:80/mcp');
+});
+
+test('what has nothing in it is not applied', () => {
+  const empty = { nodeSelector: {}, tolerations: [], topologySpreadConstraints: [], podLabels: {}, podAnnotations: {} };
+  assert.deepEqual(podOf({ ...empty, imagePullSecrets: [] }), deployment.spec.template);
+});
+
+test('without a limit on memory the server keeps the heap that Node takes by itself', () => {
+  const [server] = podOf({ resources: {} }).spec.containers;
+  assert.deepEqual([server.env, server.resources], [undefined, undefined]);
+});
+
+test('no pods are wanted where replicas is 0', () => {
+  assert.equal(renderDeployment(gateway, specOf({ replicas: 0 }), settings).spec.replicas, 0);
+});
+
+describe('pods that are kept on the node of others', () => {
+  const keepTogether = { app: 'lyceum', release: 'one' };
+  const beside = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: keepTogether } };
+  const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+
+  test('are drawn there', () => {
+    assert.deepEqual(podOf({}, { keepTogether }).spec.affinity, { podAffinity: { [required]: [beside] } });
+  });
+
+  test('besides what the gateway wishes', () => {
+    const own = { topologyKey: 'zone', labelSelector: { matchLabels: { a: 'b' } } };
+    const affinity = {
+      nodeAffinity: { [required]: { nodeSelectorTerms: [{ matchFields: [] }] } },
+      podAffinity: {
+        [required]: [own],
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: own }],
+      },
+    };
+    assert.deepEqual(podOf({ affinity }, { keepTogether }).spec.affinity, {
+      ...affinity,
+      podAffinity: { ...affinity.podAffinity, [required]: [beside, own] },
+    });
+  });
+});
+
+test('what a gateway serves, and to whom, is no part of the shape of its pods', () => {
+  const served = {
+    sources: { names: ['a'] },
+    libraries: [{ name: 'a', title: 'A' }],
+    scope: { library: 'a', tags: ['b'] },
+    instructions: 'Read.',
+  };
+  assert.deepEqual(renderDeployment(gateway, specOf(served), settings), deployment);
+  const annotated = { ...gateway, metadata: { ...gateway.metadata, generation: 9, annotations: { a: 'b' } } };
+  assert.deepEqual(renderDeployment(annotated, specOf({}), settings), deployment);
+});
