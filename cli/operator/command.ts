@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
-import { addPodOptions, type PodFlags, podSettings } from './pod-options.ts';
+import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
 
 interface OperatorFlags extends SourceFlags, PodFlags {
   namespaces?: string[];
@@ -69,7 +69,7 @@ export function operatorCommand(): Command {
       volume: flags.volume,
       fileRoot: flags.fileRoot,
       concurrentFetches: flags.concurrentFetches,
-      urlOf: () => undefined,
+      urlOf: sidecarUrl(flags),
       pods: connected.pods,
       log,
     });

@@ -136,6 +136,19 @@ describe('rights', () => {
 });
 
 describe('the operator', () => {
+  test('its options are ones that it has', async () => {
+    const help = spawnSync(process.execPath, [join(repository, 'cli/main.ts'), 'operator', '--help'], {
+      encoding: 'utf8',
+    }).stdout;
+    const has = new Set(help.match(/--[a-z-]+/g));
+    for (const options of [{}, { values: many }, { values: sidecar }]) {
+      const all = await objects(helm4, options);
+      const [command, ...rest] = argumentsOf(all);
+      assert.equal(command, 'operator');
+      for (const argument of rest) assert.ok(has.has(argument.split('=')[0]!), argument);
+    }
+  });
+
   test('server pods get the image, the claim and the node of the operator', () => {
     const together =
       'app.kubernetes.io/component=operator,app.kubernetes.io/instance=lyceum,app.kubernetes.io/name=lyceum';
@@ -181,6 +194,7 @@ describe('the operator', () => {
     for (const expected of [
       `--gateway-image=registry.example/team/lyceum@${digest}`,
       '--gateway-image-pull-policy=Always',
+      '--gateway-image-pull-secrets=registry',
       '--namespaces=skills,2024',
       '--concurrent-fetches=8',
       '--max-files=10000000',
@@ -221,6 +235,10 @@ describe('the operator', () => {
     }
     const without = await objects(helm4, { values: { resources: { limits: null } } });
     assert.deepEqual(container(without, 'operator').env, [{ name: 'NODE_OPTIONS', value: '--max-semi-space-size=16' }]);
+  });
+
+  test('no Service of its namespace is taken for one of its options', () => {
+    assert.equal(podOf(plain).spec.enableServiceLinks, false);
   });
 
   test('one at a time writes the volume', () => {
@@ -266,6 +284,7 @@ describe('a server beside the operator', () => {
     assert.deepEqual(podOf(all).spec.volumes[0], { name: 'volume', emptyDir: { sizeLimit: '5Gi' } });
     assert.ok(all.every(({ kind }) => kind !== 'PersistentVolumeClaim'));
     assert.ok(argumentsOf(all).every((argument) => !/^--(volume-claim|gateway-image|keep-together)/.test(argument)));
+    assert.ok(argumentsOf(all).includes('--sidecar-gateway=skills/agents'));
     const server = container(all, 'server');
     assert.deepEqual(server.args.slice(0, 4), ['server', '--volume=/volume', '--namespace=skills', '--gateway=agents']);
     assert.deepEqual(server.volumeMounts, [{ name: 'volume', mountPath: '/volume', readOnly: true }]);

@@ -8,6 +8,15 @@
 - --volume-claim={{ include "lyceum.claim" . }}
 - --gateway-image={{ include "lyceum.image" . }}
 - --gateway-image-pull-policy={{ .Values.image.pullPolicy }}
+{{- with .Values.image.pullSecrets }}
+{{- $names := list }}
+{{- range . }}
+{{- $names = append $names .name }}
+{{- end }}
+- --gateway-image-pull-secrets={{ join "," $names }}
+{{- end }}
+{{- else }}
+- --sidecar-gateway={{ .Release.Namespace }}/{{ .Values.sidecar.gateway }}
 {{- end }}
 {{- if include "lyceum.oneNode" . }}
 {{- $labels := list }}
