@@ -1,12 +1,17 @@
-// The test runner: one API server for the whole suite, `node --test` over every test file, and nothing left behind.
+// The test runner: Helm and one API server for the whole suite, `node --test` over every test file, nothing left behind.
 // Arguments, where given, stand for the test files: npm test -- 'test/harvest/**/*.test.ts'
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { startControlPlane } from './cluster/api-server.ts';
 import { coordinatesVariable } from './cluster/coordinates.ts';
 
 const files = process.argv.length > 2 ? process.argv.slice(2) : ['test/**/*.test.ts'];
+
+// Built here where it is missing, since that takes longer than a test may. What cannot be built is told by its tests.
+const helm = spawn(join(import.meta.dirname, 'cluster/build.sh'), ['helm'], { stdio: ['ignore', 'ignore', 'inherit'] });
+await once(helm, 'exit');
 
 await using controlPlane = await startControlPlane();
 const tests = spawn(
