@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { SourceState } from '../catalogue/index-file.ts';
 import type { Counts } from '../catalogue/source-catalogue.ts';
+import { type GitReader, gitReaders } from '../upstream/git/repository.ts';
 import type { ObjectKey } from './kubernetes/cluster.ts';
 import type { WatchMetrics } from './kubernetes/list-watch.ts';
 import type { ControllerMetrics } from './reconcile/controller.ts';
@@ -11,6 +12,8 @@ export interface SourceMetrics {
   /** A look has ended, well or not. */
   fetchSeconds(key: ObjectKey, seconds: number): void;
   fetchBytes(key: ObjectKey, bytes: number): void;
+  /** @param reader undefined where none is known, and for sources that are not git */
+  gitReader(key: ObjectKey, reader: GitReader | undefined): void;
   /** A look has succeeded. @param at seconds since the epoch */
   succeeded(key: ObjectKey, at: number): void;
   /** @param counts of what is published; absent where nothing is */
@@ -247,7 +250,18 @@ function sourceMetrics(registry: Registry): SourceMetrics {
     labelNames,
     registers,
   });
+  const readers = new Gauge({
+    name: 'lyceum_source_git_reader',
+    help: 'How the git server of the source is read: partial-clone, or isomorphic-git where it offers none.',
+    labelNames: ['namespace', 'name', 'reader'],
+    registers,
+  });
+  const gitReader = (key: ObjectKey, reader: GitReader | undefined): void => {
+    for (const other of gitReaders) readers.remove({ ...labelsOf(key), reader: other });
+    if (reader !== undefined) readers.set({ ...labelsOf(key), reader }, 1);
+  };
   return {
+    gitReader,
     fetchSeconds: (key, took) => seconds.observe(labelsOf(key), took),
     fetchBytes: (key, received) => bytes.inc(labelsOf(key), received),
     succeeded: (key, at) => lastSuccess.set(labelsOf(key), at),
@@ -262,6 +276,7 @@ function sourceMetrics(registry: Registry): SourceMetrics {
       const labels = labelsOf(key);
       for (const family of [ready, stale, problems, lastSuccess, seconds, bytes]) family.remove(labels);
       for (const kind of artifactKinds) artifacts.remove({ ...labels, kind });
+      gitReader(key, undefined);
     },
   };
 }

@@ -63,6 +63,7 @@ answerQuestions<LookQuestion>(async ({ volume: folder, spec: written, again }) =
       force: record === undefined,
       signal: deadline.signal,
       received: () => {},
+      gitReader: () => {},
     },
     { cluster, volume, backends, now: Date.now },
   );

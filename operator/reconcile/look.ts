@@ -27,7 +27,8 @@ export interface LookRequest {
   /** Harvest even when upstream's revision is the published one. */
   force: boolean;
   signal: AbortSignal;
-  received(bytes: number): void;
+  received: LookContext['received'];
+  gitReader: LookContext['gitReader'];
 }
 
 export type LookOutcome =
@@ -43,12 +44,12 @@ export interface LookEdges {
 
 /** @throws UpstreamFault, SourceFault */
 export async function look(request: LookRequest, { cluster, volume, backends, now }: LookEdges): Promise<LookOutcome> {
-  const { object, spec, record, force, signal, limits, secret, received } = request;
+  const { object, spec, record, force, signal, limits, secret, received, gitReader } = request;
   const { namespace, name } = object.metadata;
   const key = { namespace, name };
   await using scratch = volume.scratch();
   const memory = sourceMemory(volume, key);
-  const context: LookContext = { limits, signal, secret, memory, scratch: scratch.path, received };
+  const context: LookContext = { limits, signal, secret, memory, scratch: scratch.path, received, gitReader };
   const source = await backends.open(spec, namespace, context, cluster);
   try {
     const isPublished = !force && record !== undefined && (await isThere(volume, key, record));

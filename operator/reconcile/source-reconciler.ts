@@ -1,6 +1,7 @@
 // The reconciler of SkillSource: one ordered chain of small steps; each ends the chain or hands on to the next.
 import type { Logger } from 'pino';
 import { UpstreamFault } from '../../upstream/fault.ts';
+import type { GitReader } from '../../upstream/git/repository.ts';
 import type { Limits } from '../../upstream/limits.ts';
 import type { SourceView } from '../gateway/assembly.ts';
 import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from '../kubernetes/cluster.ts';
@@ -157,6 +158,7 @@ export class SourceReconciler {
     if (state.published?.record.specDigest !== digest && state.lookedGeneration !== object.metadata.generation) {
       await this.#tell(chain, { state: 'progressing', message: 'Fetching the current spec for the first time' });
     }
+    if (state.lookedGeneration !== object.metadata.generation) this.#options.metrics.gitReader(chain.key, undefined);
     state.looked = true;
     state.triggered = false;
     state.lookedGeneration = object.metadata.generation;
@@ -205,9 +207,22 @@ export class SourceReconciler {
         force,
         signal: AbortSignal.any([stop, deadline.signal]),
         received: (bytes) => metrics.fetchBytes(key, bytes),
+        gitReader: (reader) => this.#readBy(key, state, reader),
       },
       { cluster, volume, backends, now },
     );
+  }
+
+  #readBy(key: ObjectKey, state: SourceState, reader: GitReader): void {
+    const before = state.gitReader ?? 'partial-clone';
+    state.gitReader = reader;
+    this.#options.metrics.gitReader(key, reader);
+    if (reader === before) return;
+    const message =
+      reader === 'partial-clone'
+        ? 'the git server offers partial clone again'
+        : 'the git server offers no partial clone, so every change transfers a whole commit';
+    this.#options.log.info({ source: key, reader }, message);
   }
 
   async #succeed(chain: Chain, spec: SkillSourceSpec, outcome: LookOutcome, began: number): Promise<ReconcileResult> {

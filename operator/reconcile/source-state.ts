@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { SourceState as PublishedState } from '../../catalogue/index-file.ts';
 import type { ArtifactRow, PackFileRow, ProblemRow } from '../../catalogue/source-catalogue.ts';
+import type { GitReader } from '../../upstream/git/repository.ts';
 import type { Limits } from '../../upstream/limits.ts';
 import type { SourceAddresses } from '../gateway/addresses.ts';
 import type { SourceView } from '../gateway/assembly.ts';
@@ -50,6 +51,8 @@ export interface SourceState extends LookMemory {
   handledRequest: string | undefined;
   /** resourceVersion of the Secret that the last look used; `absent` when it was not there. */
   secretVersion?: string;
+  /** How the git server was read last; undefined before, and for other sources. */
+  gitReader?: GitReader;
   /** Of the last valid spec: what gateways show and scope by. */
   settings?: SourceSettings;
 }

@@ -1,4 +1,5 @@
 // What a backend is given for one look: the parsed spec's part of it, its Secret, its bounds, and where it may write.
+import type { GitReader } from '../../upstream/git/repository.ts';
 import type { Limits } from '../../upstream/limits.ts';
 import type { Memory } from './source.ts';
 
@@ -13,4 +14,6 @@ export interface LookContext {
   scratch: string;
   /** Called with bytes received, as they arrive. */
   received(bytes: number): void;
+  /** Told how a git server is read, once it has said what it can. */
+  gitReader(reader: GitReader): void;
 }

@@ -1,11 +1,10 @@
-// Git repositories as a source: a look through the partial-clone reader, its trees remembered between looks.
+// Git repositories as a source: one look at a repository, its trees remembered between looks.
 import { isUtf8 } from 'node:buffer';
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { gitAddress } from '../../upstream/git/address.ts';
 import { credentialsFrom } from '../../upstream/git/credentials.ts';
-import type { Tip } from '../../upstream/git/references.ts';
-import { GitRepository } from '../../upstream/git/repository.ts';
+import { type GitRepository, openRepository } from '../../upstream/git/repository.ts';
 import { decodeTreeMemory, encodeTreeMemory } from '../../upstream/git/tree-memory.ts';
 import type { Walked } from '../../upstream/git/walk.ts';
 import type { GuardedClient } from '../../upstream/guard/client.ts';
@@ -40,30 +39,38 @@ export function openGitSource(
     throw new SourceFault('SecretNotFound', `the Secret of spec.secretRef lacks ${credentials.missing}`);
   }
   const own = credentials.ca === undefined ? undefined : guard.withCa(credentials.ca);
-  const repository = new GitRepository({
-    url: address.url,
-    client: own ?? guard,
-    authorization: credentials.authorization,
-    signal: context.signal,
-    received: context.received,
-    scratch: context.scratch,
-  });
-  let resolved: Promise<Tip> | undefined;
-  const tip = () => {
-    resolved ??= repository.tip(ref);
-    return resolved;
+  let opened: Promise<GitRepository> | undefined;
+  const repository = (): Promise<GitRepository> => {
+    opened ??= openRepository(ref, {
+      url: address.url,
+      client: own ?? guard,
+      authorization: credentials.authorization,
+      signal: context.signal,
+      received: context.received,
+      scratch: context.scratch,
+      limits: context.limits,
+    }).then((repository) => {
+      context.gitReader(repository.reader);
+      return repository;
+    });
+    return opened;
   };
   return {
-    probe: async () => (await tip()).revision,
-    open: async () => openTree(repository, await tip(), context),
-    close: async () => own?.close(),
+    probe: async () => (await repository()).tip.revision,
+    open: async () => openTree(await repository(), context),
+    close: async () => {
+      const left = await opened?.catch(() => undefined);
+      await left?.close();
+      await own?.close();
+    },
   };
 }
 
-async function openTree(repository: GitRepository, tip: Tip, context: LookContext): Promise<Tree> {
+async function openTree(repository: GitRepository, context: LookContext): Promise<Tree> {
+  const { tip } = repository;
   const file = await context.memory.load();
   const known = file === undefined ? undefined : decodeTreeMemory(file);
-  const walked = await repository.tree(tip.commit, known);
+  const walked = await repository.tree(known);
   const pace = newPace(context.signal);
   const links = await readLinks(repository, walked, known?.links, pace);
   if (known?.commit !== tip.commit || links.size !== known.links.size) {

@@ -24,6 +24,8 @@ test('a source has its series, and takes them with it when it goes', async () =>
     sources.fetchSeconds(key, 0.7);
     sources.fetchBytes(key, 1_000);
     sources.fetchBytes(key, 24);
+    sources.gitReader(key, 'partial-clone');
+    sources.gitReader(key, 'isomorphic-git');
   }
   sources.standing('flow/other', 'ok', counts);
   const text = await registry.metrics();
@@ -36,11 +38,13 @@ test('a source has its series, and takes them with it when it goes', async () =>
     ['artifacts', ',kind="skills"', '14'],
     ['artifacts', ',kind="profiles"', '2'],
     ['problems', '', '3'],
+    ['git_reader', ',reader="isomorphic-git"', '1'],
   ] as const) {
     const line = `lyceum_source_${family}{namespace="flow",name="superpowers"${labels}} ${value}\n`;
     assert.ok(text.includes(line), line);
   }
   assert.ok(text.includes('lyceum_source_ready{namespace="flow",name="other"} 1\n'));
+  assert.ok(!text.includes('reader="partial-clone"'), 'one reader at a time');
   sources.forget('flow/superpowers');
   const after = await registry.metrics();
   assert.ok(!after.includes('superpowers'));

@@ -67,6 +67,7 @@ const open = (
       received: (bytes) => {
         received += bytes;
       },
+      gitReader: () => {},
     },
   );
 };

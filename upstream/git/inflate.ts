@@ -7,7 +7,7 @@ export class InflateDamaged extends Error {}
 
 /** Up to this size inflating takes well under two milliseconds. */
 const atOnce = 256 * 1024;
-const pieceIn = 64 * 1024;
+const packedAtOnce = 64 * 1024;
 
 /** Told the packed bytes that were used up, in order. */
 export type Consumed = (bytes: Buffer) => void;
@@ -58,9 +58,25 @@ async function inflateSmall(stream: ByteStream, size: number, consumed: Consumed
   }
 }
 
+/** The result in pieces of at most `pieceOut` bytes, which are not kept. @throws InflateDamaged; whatever `output` throws */
+export async function inflateInPieces(
+  stream: ByteStream,
+  size: number,
+  consumed: Consumed,
+  output: (piece: Buffer) => Promise<void>,
+): Promise<void> {
+  const pieces: Buffer[] = [];
+  const giveOut = async () => {
+    for (const piece of pieces.splice(0)) await output(piece);
+  };
+  await inflateThrough(stream, size, consumed, (piece) => void pieces.push(piece), 256 * 1024, giveOut);
+  await giveOut();
+}
+
 /**
  * The result in pieces, which are not kept.
  * @param pieceOut bytes that room is made for at a time
+ * @param pause awaited whenever some of the packed bytes have been unpacked, which are few enough to wait in memory
  * @throws InflateDamaged; whatever `output` throws
  */
 export async function inflateThrough(
@@ -69,7 +85,9 @@ export async function inflateThrough(
   consumed: Consumed,
   output: (piece: Buffer) => void,
   pieceOut = 256 * 1024,
+  pause?: () => Promise<void>,
 ): Promise<void> {
+  const pieceIn = pause === undefined ? packedAtOnce : packedAtOnce / 8;
   const inflate = createInflate({ chunkSize: pieceOut });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
@@ -100,6 +118,7 @@ export async function inflateThrough(
       consumed(stream.take(used));
       offered += used;
       if (used < piece.length) break;
+      await pause?.();
     }
   } finally {
     inflate.destroy();

@@ -2,12 +2,19 @@
 import { createHash, type Hash } from 'node:crypto';
 import { UpstreamFault } from '../fault.ts';
 import { newPace, type Pace } from '../pace.ts';
-import { BaseStore } from './base-store.ts';
 import { ByteStream } from './byte-stream.ts';
-import { applyDelta, DeltaDamaged, deltaHeader } from './delta.ts';
-import { InflateDamaged, inflateThrough, inflateWhole } from './inflate.ts';
+import {
+  applyDelta,
+  applyDeltaInPieces,
+  type DeltaBase,
+  DeltaDamaged,
+  type DeltaHeader,
+  deltaHeader,
+} from './delta.ts';
+import { InflateDamaged, inflateInPieces, inflateThrough, inflateWhole } from './inflate.ts';
 import { type GitObject, type ObjectType, objectHash, objectName } from './objects.ts';
 import type { UnfoldBudget } from './unfold-budget.ts';
+import type { UnpackedStore } from './unpacked-store.ts';
 
 export interface PackOptions {
   /** What messages call the server. */
@@ -16,16 +23,19 @@ export interface PackOptions {
   maxObjects: number;
   /** Bytes: a larger object is told to `sink.large` and not kept. */
   keep: number;
+  /** Bytes: up to here an object too large to be held whole is written to the store, so that deltas can build on it. */
+  largest: number;
   budget: UnfoldBudget;
   /** Objects at hand that a thin pack may build on. */
   base?: (oid: string) => GitObject | undefined;
-  /** A path that this pack alone may write to. */
-  spillFile: string;
+  /** Of this pack alone: every object that is held whole is put there. The caller closes it. */
+  store: UnpackedStore;
   signal: AbortSignal;
 }
 
 export interface PackSink {
-  whole(oid: string, object: GitObject): void | Promise<void>;
+  /** @param offset the object's place in the pack, its key in the store */
+  whole(oid: string, object: GitObject, offset: number): void | Promise<void>;
   large(oid: string, type: ObjectType, size: number): void;
 }
 
@@ -48,8 +58,8 @@ const waitingOverhead = 256;
 
 /**
  * Gives every object of the pack to the sink, under the name that its bytes have. What cannot be resolved in bounded
- * memory (a delta on an object that is too large to hold, or on one that never comes) is passed over: the caller knows
- * what it asked for and sees that it is not there.
+ * memory (a delta on an object beyond `largest`, or on one that never comes) is passed over: the caller knows what it
+ * asked for and sees that it is not there.
  * @throws UpstreamFault UpstreamInvalid for a damaged pack, LimitExceeded; what the stream or the sink throws
  */
 export async function readPack(pieces: AsyncIterable<Buffer>, options: PackOptions, sink: PackSink): Promise<void> {
@@ -70,13 +80,20 @@ const damaged = (name: string): UpstreamFault =>
     `${name} sent a damaged pack; if this lasts, run git fsck on the repository there`,
   );
 
+const baseOf = ({ type, data }: GitObject): DeltaBase => ({
+  type,
+  size: data.length,
+  read: async (from, length) => data.subarray(from, from + length),
+});
+
 class PackReader {
   readonly #stream: ByteStream;
   readonly #options: PackOptions;
   readonly #sink: PackSink;
   readonly #pace: Pace;
   readonly #hold: number;
-  readonly #bases: BaseStore;
+  readonly #largest: number;
+  readonly #store: UnpackedStore;
   readonly #offsets = new Map<string, number>();
   readonly #hash: Hash = createHash('sha1');
   readonly #consumed = (bytes: Buffer): void => {
@@ -96,7 +113,8 @@ class PackReader {
     this.#sink = sink;
     this.#pace = newPace(options.signal);
     this.#hold = Math.max(holdAtLeast, options.keep);
-    this.#bases = new BaseStore(options.spillFile);
+    this.#largest = Math.max(this.#hold, options.largest);
+    this.#store = options.store;
   }
 
   async read(): Promise<void> {
@@ -114,7 +132,6 @@ class PackReader {
 
   async close(): Promise<void> {
     await this.#stream.cancel();
-    await this.#bases.close();
   }
 
   async #header(): Promise<number> {
@@ -148,15 +165,25 @@ class PackReader {
     }
     const plain = plainTypes[type];
     if (plain === undefined) throw damaged(this.#options.name);
-    if (size > this.#hold) return this.#largeEntry(plain, size);
+    if (size > this.#hold) return this.#largeEntry(offset, plain, size);
     this.#options.budget.spend(size);
     await this.#arrived(offset, { type: plain, data: await inflateWhole(this.#stream, size, this.#consumed) });
   }
 
-  async #largeEntry(type: ObjectType, size: number): Promise<void> {
+  async #largeEntry(offset: number, type: ObjectType, size: number): Promise<void> {
     const hash = objectHash(type, size);
-    await this.#inflateAway(size, (piece) => hash.update(piece));
-    this.#sink.large(hash.digest('hex'), type, size);
+    if (size > this.#largest) {
+      await this.#inflateAway(size, (piece) => hash.update(piece));
+      return this.#sink.large(hash.digest('hex'), type, size);
+    }
+    const write = await this.#store.large(offset, type, size);
+    await inflateInPieces(this.#stream, size, this.#consumed, async (piece) => {
+      this.#options.signal.throwIfAborted();
+      this.#options.budget.spend(piece.length);
+      hash.update(piece);
+      await write(piece);
+    });
+    this.#largeArrived(offset, hash.digest('hex'), type, size);
   }
 
   async #deltaEntry(offset: number, base: number | string, size: number): Promise<void> {
@@ -183,30 +210,70 @@ class PackReader {
   /** @returns false while the base is not there */
   async #resolve({ offset, base, delta }: Waiting): Promise<boolean> {
     const header = deltaHeader(delta);
-    if (header.resultSize > this.#hold) return true;
+    if (header.resultSize > this.#largest) return true;
     const found = await this.#base(base);
-    if (found === undefined) return false;
-    this.#options.budget.spend(header.resultSize);
-    await this.#arrived(offset, { type: found.type, data: await applyDelta(found.data, delta, header, this.#pace) });
+    if (found !== undefined && header.resultSize <= this.#hold) {
+      this.#options.budget.spend(header.resultSize);
+      await this.#arrived(offset, { type: found.type, data: await applyDelta(found.data, delta, header, this.#pace) });
+      return true;
+    }
+    const large = found === undefined ? this.#largeBase(base) : baseOf(found);
+    if (large === undefined) return false;
+    await this.#resolveInPieces(offset, large, delta, header);
     return true;
   }
 
+  /** A delta whose base or result is too large to be held whole. */
+  async #resolveInPieces(offset: number, base: DeltaBase, delta: Buffer, header: DeltaHeader): Promise<void> {
+    const { type } = base;
+    const { resultSize } = header;
+    this.#options.budget.spend(resultSize);
+    const pieces = applyDeltaInPieces(base, delta, header, this.#pace);
+    if (resultSize <= this.#hold) {
+      const gathered: Buffer[] = [];
+      for await (const piece of pieces) gathered.push(piece);
+      return this.#arrived(offset, { type, data: Buffer.concat(gathered, resultSize) });
+    }
+    const hash = objectHash(type, resultSize);
+    const write = await this.#store.large(offset, type, resultSize);
+    for await (const piece of pieces) {
+      hash.update(piece);
+      await write(piece);
+    }
+    this.#largeArrived(offset, hash.digest('hex'), type, resultSize);
+  }
+
+  #largeBase(base: number | string): DeltaBase | undefined {
+    const offset = typeof base === 'number' ? base : this.#offsets.get(base);
+    return offset === undefined ? undefined : this.#store.largeBase(offset);
+  }
+
   async #base(base: number | string): Promise<GitObject | undefined> {
-    if (typeof base === 'number') return this.#bases.get(base);
+    if (typeof base === 'number') return this.#store.get(base);
     const offset = this.#offsets.get(base);
-    return offset === undefined ? this.#options.base?.(base) : this.#bases.get(offset);
+    return offset === undefined ? this.#options.base?.(base) : this.#store.get(offset);
   }
 
   async #arrived(offset: number, object: GitObject): Promise<void> {
     const oid = objectName(object.type, object.data);
+    await this.#store.put(offset, object);
+    this.#release(offset, oid);
+    if (object.data.length > this.#options.keep) this.#sink.large(oid, object.type, object.data.length);
+    else await this.#sink.whole(oid, object, offset);
+  }
+
+  #largeArrived(offset: number, oid: string, type: ObjectType, size: number): void {
+    this.#release(offset, oid);
+    this.#sink.large(oid, type, size);
+  }
+
+  /** The deltas that waited for this object can be resolved. */
+  #release(offset: number, oid: string): void {
     this.#offsets.set(oid, offset);
-    await this.#bases.put(offset, object);
     for (const base of [offset, oid]) {
       for (const waiting of this.#waiting.get(base) ?? []) this.#ready.push(waiting);
       this.#waiting.delete(base);
     }
-    if (object.data.length > this.#options.keep) this.#sink.large(oid, object.type, object.data.length);
-    else await this.#sink.whole(oid, object);
   }
 
   async #entryHeader(): Promise<{ type: number; size: number }> {

@@ -15,6 +15,8 @@ export type WantedReference = { kind: 'commit'; oid: string } | { kind: 'names';
 
 /** A commit, and what its state is called: `main@sha1:…`, `sha1:…`. */
 export interface Tip {
+  /** What the reference names: the commit itself, or an annotated tag of it. */
+  object: string;
   commit: string;
   revision: string;
 }
@@ -25,6 +27,9 @@ export function wantedReference(ref: string | undefined): WantedReference {
   if (/^[0-9a-f]{40}$/i.test(ref)) return { kind: 'commit', oid: ref.toLowerCase() };
   return { kind: 'names', names: ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`] };
 }
+
+/** The tip that a commit's full name means. */
+export const tipOfCommit = (oid: string): Tip => ({ object: oid, commit: oid, revision: `sha1:${oid}` });
 
 /** @returns undefined for a line that is none */
 export function parseReference(line: string): Reference | undefined {
@@ -45,7 +50,7 @@ export function chooseReference(names: readonly string[], references: readonly R
     const found = references.find((reference) => reference.name === name);
     if (found === undefined) continue;
     const commit = found.peeled ?? found.oid;
-    return { commit, revision: `${shortName(found.symrefTarget ?? name)}@sha1:${commit}` };
+    return { object: found.oid, commit, revision: `${shortName(found.symrefTarget ?? name)}@sha1:${commit}` };
   }
   return undefined;
 }

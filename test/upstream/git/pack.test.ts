@@ -10,6 +10,7 @@ import { UpstreamFault } from '../../../upstream/fault.ts';
 import { type GitObject, objectName } from '../../../upstream/git/objects.ts';
 import { type PackOptions, readPack } from '../../../upstream/git/pack.ts';
 import { UnfoldBudget } from '../../../upstream/git/unfold-budget.ts';
+import { UnpackedStore } from '../../../upstream/git/unpacked-store.ts';
 import { entryHeader } from '../../fixtures/git-repository.ts';
 
 const mebibyte = 2 ** 20;
@@ -78,19 +79,21 @@ async function read(
   t.after(() => rm(folder, { recursive: true, force: true }));
   const whole = new Map<string, GitObject>();
   const large = new Map<string, number>();
+  const store = new UnpackedStore(join(folder, 'pack'));
   const options: PackOptions = {
     name: 'git.example.org',
     maxObjects: 1000,
     keep: 4 * mebibyte,
+    largest: 0,
     budget: new UnfoldBudget(512 * mebibyte, 'the wanted files'),
-    spillFile: join(folder, 'pack'),
+    store,
     signal: new AbortController().signal,
     ...more,
   };
   await readPack(Buffer.isBuffer(pack) ? inPieces(pack, 65_515) : pack, options, {
     whole: (oid, object) => void whole.set(oid, object),
     large: (oid, _type, size) => void large.set(oid, size),
-  });
+  }).finally(() => store.close());
   assert.deepEqual(await readdir(folder), [], 'nothing is left in the scratch folder');
   return { whole, large, folder };
 }
@@ -249,6 +252,44 @@ test('a delta that states a result beyond memory is passed over without making r
   const delta = Buffer.from([5, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x90, 5]);
   const result = await read(t, packOf([blob('first'), { type: 6, data: delta, before: 0 }, blob('last')]));
   assert.deepEqual(texts(result), ['first', 'last']);
+});
+
+test('with room in the file, deltas on large objects and deltas that give large objects come out, in any order', async (t) => {
+  const size = 17 * mebibyte;
+  const zeros = Buffer.alloc(size);
+  const sizeBytes = (value: number) => [0, 7, 14, 21].map((bits) => ((value >> bits) & 127) | (bits === 21 ? 0 : 128));
+  /** Copies of `bytes` from the base's beginning, as many as are needed, then an insertion. */
+  const grown = (from: number, bytes: number, added: string) => {
+    const copies: number[] = [];
+    for (let left = bytes; left > 0; left -= Math.min(left, 0xffffff)) {
+      const length = Math.min(left, 0xffffff);
+      copies.push(0xf0, length & 255, (length >> 8) & 255, length >> 16);
+    }
+    const insertion = [added.length, ...Buffer.from(added)];
+    return Buffer.from([...sizeBytes(from), ...sizeBytes(bytes + added.length), ...copies, ...insertion]);
+  };
+  const longer = Buffer.concat([zeros, Buffer.from('end')]);
+  const longest = Buffer.concat([longer, Buffer.from('!')]);
+  const part = Buffer.concat([Buffer.alloc(1000), Buffer.from('part')]);
+  const small = Buffer.from('small');
+  const pack = packOf([
+    { type: 7, data: grown(size, 1000, 'part'), oid: name(zeros) },
+    blob(zeros),
+    { type: 6, data: grown(size, size, 'end'), before: 1 },
+    {
+      type: 7,
+      data: Buffer.concat([grown(longer.length, size, '').subarray(0, 4), grown(0, size, 'end!').subarray(4)]),
+      oid: name(longer),
+    },
+    blob(small),
+    { type: 6, data: deltaTo(longer, 'from a delta'), before: 2 },
+  ]);
+  const { whole, large } = await read(t, pack, { largest: 64 * mebibyte });
+  assert.deepEqual([...whole.keys()].sort(), [part, small, 'from a delta'].map(name).sort());
+  assert.deepEqual(
+    [...large],
+    [zeros, longer, longest].map((bytes) => [name(bytes), bytes.length]),
+  );
 });
 
 test('what unfolds to more than the budget ends as LimitExceeded, kept or not', async (t) => {

@@ -119,18 +119,26 @@ describe('a ref', () => {
       [tag, branch],
       [branch, tag],
     ]) {
-      assert.deepEqual(chooseReference(names, list), { commit: b, revision: `main@sha1:${b}` });
+      assert.deepEqual(chooseReference(names, list), { object: b, commit: b, revision: `main@sha1:${b}` });
     }
   });
   test('that is an annotated tag means the commit it was put on', () => {
     const reference = parseReference(`${a} refs/tags/v1 peeled:${b}`);
     assert.deepEqual(reference, { name: 'refs/tags/v1', oid: a, peeled: b });
-    assert.deepEqual(chooseReference(['refs/tags/v1'], [reference!]), { commit: b, revision: `v1@sha1:${b}` });
+    assert.deepEqual(chooseReference(['refs/tags/v1'], [reference!]), {
+      object: a,
+      commit: b,
+      revision: `v1@sha1:${b}`,
+    });
   });
   test('left out is the branch that HEAD points at, or HEAD itself', () => {
     const head = parseReference(`${a} HEAD symref-target:refs/heads/trunk`);
-    assert.deepEqual(chooseReference(['HEAD'], [head!]), { commit: a, revision: `trunk@sha1:${a}` });
-    assert.deepEqual(chooseReference(['HEAD'], [{ name: 'HEAD', oid: a }]), { commit: a, revision: `HEAD@sha1:${a}` });
+    assert.deepEqual(chooseReference(['HEAD'], [head!]), { object: a, commit: a, revision: `trunk@sha1:${a}` });
+    assert.deepEqual(chooseReference(['HEAD'], [{ name: 'HEAD', oid: a }]), {
+      object: a,
+      commit: a,
+      revision: `HEAD@sha1:${a}`,
+    });
   });
   test('is not taken from a line that is none', () => {
     for (const line of ['', 'unborn HEAD', `${a.slice(1)} HEAD`, a, `${a}x HEAD`]) {
