@@ -94,11 +94,14 @@ export class ApiServerChildren implements Children {
 }
 
 interface Applied {
-  metadata?: { resourceVersion?: string; managedFields?: unknown };
+  metadata?: { uid?: string; managedFields?: unknown };
   spec?: { template?: { metadata?: { annotations?: Record<string, string> } } };
 }
 
-/** Apply leaves what others own, so the spec is replaced by the operator's; the API server fills in defaults anew. */
+/**
+ * Apply leaves what others own, so the spec is replaced by the operator's; the API server fills in defaults anew. The version
+ * is not tested: Kubernetes writes the status all the while.
+ */
 function withoutOthers({ spec }: ChildManifest, { metadata, spec: applied }: Applied): object[] {
   const annotations = applied?.template?.metadata?.annotations;
   const template = spec.template as { metadata: object } | undefined;
@@ -107,7 +110,7 @@ function withoutOthers({ spec }: ChildManifest, { metadata, spec: applied }: App
       ? spec
       : { ...spec, template: { ...template, metadata: { ...template.metadata, annotations } } };
   return [
-    { op: 'test', path: '/metadata/resourceVersion', value: metadata?.resourceVersion },
+    { op: 'test', path: '/metadata/uid', value: metadata?.uid },
     { op: 'replace', path: '/spec', value },
   ];
 }

@@ -241,26 +241,32 @@ test('what somebody edits is put right: what he changes, adds and removes', asyn
       },
     );
   await here('scale', 'deployment/agents', '--replicas=5');
-  await right('the number of pods', 'deployment', wanted);
   await here('set', 'image', 'deployment/agents', 'server=example.com/mine');
-  await right('the image', 'deployment', wanted);
   await here('set', 'env', 'deployment/agents', 'LYCEUM_LOG_LEVEL=trace');
-  await right('the environment', 'deployment', wanted);
+  await right('the number of pods, their image and their environment', 'deployment', wanted);
+
   const more = { spec: { template: { spec: { hostNetwork: true, containers: [{ name: 'more', image: 'x' }] } } } };
   await here('patch', 'deployment', 'agents', '-p', JSON.stringify(more));
-  await right('the container', 'deployment', wanted);
   const ports = [{ port: 9000, name: 'more', targetPort: 9000 }];
   await here('patch', 'service', 'agents', '-p', JSON.stringify({ spec: { type: 'NodePort', ports } }));
-  await right('the Service', 'service', wantedService);
   await here('label', 'deployment,service', 'agents', 'app.kubernetes.io/managed-by-');
+  await right('the container', 'deployment', wanted);
+  await right('the Service', 'service', wantedService);
   await eventually('the labels are back', async () => {
     const both = [await get('deployment/agents'), await get('service/agents')];
     return both.every(({ metadata }) => metadata.labels['app.kubernetes.io/managed-by'] === 'lyceum');
   });
+});
+
+test('annotations of others stay, and a restart of the pods is nobody’s fault', async () => {
   await here('annotate', 'deployment', 'agents', 'example.com/mine=yes');
   await here('rollout', 'restart', 'deployment/agents');
-  await lookedAgain('agents', { replicas: 2, instructions: 'After a restart.' });
-  const { metadata, spec } = await get('deployment/agents');
+  await here('set', 'env', 'deployment/agents', 'A=B');
+  const { metadata, spec } = await eventually(
+    'the environment is put right',
+    () => get('deployment/agents'),
+    (object) => object.spec.template.spec.containers[0].env.length === 1,
+  );
   assert.equal(metadata.annotations['example.com/mine'], 'yes');
   assert.ok(spec.template.metadata.annotations['kubectl.kubernetes.io/restartedAt']);
 });
@@ -337,12 +343,11 @@ test('a field is given up also after an edit was put right', async () => {
   );
 });
 
-for (const kind of ['Deployment', 'Service']) {
-  test(`a ${kind} of the gateway's name that is somebody else's is left alone, and the status says so`, async () => {
+test("a Deployment or Service of the gateway's name that is somebody else's is left alone, and the status says so", async () => {
+  const leftAlone = async (kind: 'Deployment' | 'Service', ...making: string[]): Promise<void> => {
     const name = `taken-${kind.toLowerCase()}`;
-    if (kind === 'Service') await here('create', 'service', 'clusterip', name, '--tcp=80');
-    else await here('create', 'deployment', name, '--image=x', '--replicas=0');
     const path = `${kind.toLowerCase()}/${name}`;
+    await here('create', kind.toLowerCase(), ...making.map((word) => (word === 'NAME' ? name : word)));
     const foreign = await eventually(
       'it is seen',
       () => get(path),
@@ -354,12 +359,15 @@ for (const kind of ['Deployment', 'Service']) {
     assert.match(await condition(name, 'SourcesReady'), /^True/);
     await lookedAgain(name, { instructions: 'Read.', replicas: 1 });
     assert.equal((await get(path)).metadata.resourceVersion, foreign.metadata.resourceVersion);
-    const other = kind === 'Service' ? 'deployment' : 'service';
-    assert.equal(await get(`${other}/${name}`), undefined);
+    assert.equal(await get(`${kind === 'Service' ? 'deployment' : 'service'}/${name}`), undefined);
     await here('delete', path);
     await stands(name, /^Unknown Progressing/);
-  });
-}
+  };
+  await Promise.all([
+    leftAlone('Deployment', 'NAME', '--image=x', '--replicas=0'),
+    leftAlone('Service', 'clusterip', 'NAME', '--tcp=80'),
+  ]);
+});
 
 test('a shape that the API server refuses is told in its own words, and a mended one is taken', async () => {
   await apply(gateway('refused', { resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } }));
@@ -397,20 +405,22 @@ test('a gateway outside the namespace of the claim is refused, and says where it
   for (const kind of ['deployment', 'service']) assert.equal(await get(`${kind}/far`, elsewhere), undefined);
 });
 
+/** Kubernetes' garbage collector hears of a kind that is new to it only half a minute later. */
+const collectedSeconds = 60;
+
 test('the children of a gateway go with it, and one of the same name gets its own', async () => {
   const before = (await get('deployment/agents')).metadata.uid;
   await here('delete', 'skillgateway/agents');
   await apply(gateway('agents', { replicas: 1 }));
-  const { metadata } = await get('skillgateway/agents');
+  const { uid } = (await get('skillgateway/agents')).metadata;
   await eventually(
     'a Deployment of the new gateway',
     () => get('deployment/agents'),
-    (child) => {
-      return (
-        child !== undefined && child.metadata.uid !== before && child.metadata.ownerReferences[0].uid === metadata.uid
-      );
-    },
+    (child) => child?.metadata.ownerReferences[0].uid === uid && child.metadata.uid !== before,
+    collectedSeconds,
   );
   await here('delete', 'skillgateway/agents');
-  await eventually('both are gone', async () => !(await get('deployment/agents')) && !(await get('service/agents')));
+  const children = async (): Promise<unknown[]> =>
+    (await Promise.all([get('deployment/agents'), get('service/agents')])).filter((child) => child !== undefined);
+  await eventually('both are gone', children, ({ length }) => length === 0, collectedSeconds);
 });
