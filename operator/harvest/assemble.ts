@@ -172,7 +172,7 @@ function artifactRow(
   if (files.length > advertisedFiles) why.push(`it has more than ${advertisedFiles} files`);
   if (size > advertisedSize) why.push(`it has more than ${advertisedSize / 1024 / 1024} MiB`);
   if (why.length > 0) {
-    const message = `The skill is served, but not advertised to clients that list skills: ${why.join('; ')}.`;
+    const message = `The skill can be read at its address, but clients that hold to the specification refuse it: ${why.join('; ')}.`;
     tell('NotAdvertised', skill.main.path, message, parsed.line);
   }
   return {
