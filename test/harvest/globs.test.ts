@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGlobs } from '../../operator/harvest/globs.ts';
+import { processorTime } from '../fixtures/processor-time.ts';
 
 const glob = (pattern: string) => compileGlobs([pattern], 'spec.include.files')[0]!;
 const matching = (pattern: string, ...paths: string[]) => paths.filter((path) => glob(pattern).matches(path));
@@ -64,9 +65,9 @@ test('crafted patterns are matched as fast as others', () => {
     `${'**/*a*/'.repeat(70)}z`,
     `${'*(*(*a))'.repeat(60)}b`,
   ];
-  const began = performance.now();
+  const spent = processorTime();
   for (const pattern of [...patterns, `${'[a-z]*'.repeat(80)}b`, '['.repeat(512), '{a,'.repeat(100)]) {
     for (const path of paths) glob(pattern).matches(path);
   }
-  assert.ok(performance.now() - began < 1000);
+  assert.ok(spent() < 2000);
 });

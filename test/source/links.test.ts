@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { resolveLinks } from '../../operator/source/links.ts';
 import type { TreeEntry } from '../../operator/source/source.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
+import { processorTime } from '../fixtures/processor-time.ts';
 
 const file = (path: string): TreeEntry => ({ path, id: `id of ${path}` });
 const link = (path: string, target: string): TreeEntry => ({ path, link: target });
@@ -101,21 +102,21 @@ test('links that unfold to ten billion entries fail at once', async () => {
   for (let level = 1; level <= 10; level++) {
     for (let at = 0; at < 10; at++) entries.push(link(`d${level}/${at}`, `../d${level - 1}`));
   }
-  const began = performance.now();
+  const spent = processorTime();
   await assert.rejects(resolveLinks(entries), (fault: UpstreamFault) => {
     assert.ok(fault instanceof UpstreamFault);
     assert.equal(fault.reason, 'LimitExceeded');
     return true;
   });
-  assert.ok(performance.now() - began < 2000);
+  assert.ok(spent() < 3000);
 });
 
 test('links that all lead in circles fail at once as well', async () => {
   const names = Array.from({ length: 12 }, (_, at) => `d${at}`);
   const entries = names.flatMap((from) => names.map((to) => link(`${from}/${to}`, `../${to}`)));
-  const began = performance.now();
+  const spent = processorTime();
   await assert.rejects(resolveLinks(entries), { reason: 'LimitExceeded' });
-  assert.ok(performance.now() - began < 2000);
+  assert.ok(spent() < 3000);
 });
 
 test('folders that each hold nothing but a link to the next end as a path that is too deep', async () => {
@@ -128,10 +129,10 @@ test('long targets in long chains fail soon, and nothing else is held up meanwhi
   const entries = Array.from({ length: 2000 }, (_, at) => link(`d/${at}`, `${'./'.repeat(2040)}${(at + 1) % 2000}`));
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
-  const began = performance.now();
+  const spent = processorTime();
   await assert.rejects(resolveLinks(entries), { reason: 'LimitExceeded', message: /10000000 parts/ });
   clearInterval(timer);
-  assert.ok(performance.now() - began < 2000);
+  assert.ok(spent() < 3000);
   assert.ok(turns > 3, `${turns} turns`);
 });
 

@@ -6,6 +6,7 @@ import { objectName } from '../../../upstream/git/objects.ts';
 import { decodeTreeMemory, encodeTreeMemory } from '../../../upstream/git/tree-memory.ts';
 import { TreeMissing, type Walked, walk } from '../../../upstream/git/walk.ts';
 import { newPace } from '../../../upstream/pace.ts';
+import { processorTime } from '../../fixtures/processor-time.ts';
 
 const file = 'f'.repeat(40);
 
@@ -189,9 +190,9 @@ describe('a tree', () => {
     for (let level = 0; level < 9; level++) {
       tree = trees.add(Array.from({ length: 10 }, (_, index) => ['40000', `d${index}`, tree]));
     }
-    const began = performance.now();
+    const spent = processorTime();
     await assert.rejects(trees.walk(tree), limited(/500000 entries/));
-    assert(performance.now() - began < 500);
+    assert(spent() < 2000);
   });
 
   test('of 500,000 entries is read, of one more is not; folders count', async () => {
