@@ -28,15 +28,14 @@ async function freePort(): Promise<number> {
 
 async function startAll(): Promise<Coordinates> {
   const bin = await programs.build();
-  const { url, folder, ca, kubeconfig, kubectl } = await startKubernetes(programs, {
+  const { url, folder, ca, kubeconfig } = await startKubernetes(programs, {
     bin,
     address: '127.0.0.1',
     port: await freePort(),
     authorization: 'RBAC',
     arguments: ['--endpoint-reconciler-type=none'],
+    definitions: crds,
   });
-  await kubectl('apply', '--server-side', '-f', crds);
-  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '-f', crds);
   return { url, bin, folder, ca, kubeconfig };
 }
 

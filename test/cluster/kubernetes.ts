@@ -33,6 +33,8 @@ export interface KubernetesOptions {
   certificates?: readonly Certificate[];
   authorization: 'RBAC' | 'Node,RBAC';
   arguments: readonly string[];
+  /** A folder of CustomResourceDefinitions that are there before the controllers: these hear of later ones after 30 s. */
+  definitions?: string;
 }
 
 export interface Kubernetes extends Coordinates {
@@ -77,8 +79,14 @@ export async function startKubernetes(programs: Programs, options: KubernetesOpt
   const kubeconfigOf = (name: string) => join(folder, `${name}.kubeconfig`);
   const kubectl = (...args: string[]) => run(join(bin, 'kubectl'), ['--kubeconfig', kubeconfigOf('admin'), ...args]);
   await programs.ready('kube-apiserver', () => kubectl('get', '--raw', '/readyz'));
+  if (options.definitions !== undefined) await define(options.definitions, kubectl);
   await startControllers(programs, join(bin, 'kube-controller-manager'), kubeconfigOf('controllers'), kubectl);
   return { url, bin, folder, ca: join(folder, 'ca.crt'), kubeconfig: kubeconfigOf('admin'), kubectl, kubeconfigOf };
+}
+
+async function define(folder: string, kubectl: Kubernetes['kubectl']): Promise<void> {
+  await kubectl('apply', '--server-side', '-f', folder);
+  await kubectl('wait', '--for=condition=Established', '--timeout=30s', '-f', folder);
 }
 
 /** An envtest folder has no kube-controller-manager: what needs one (garbage collection) is not tested then. */

@@ -1,5 +1,6 @@
 // Deployments and Services of gateways on a real API server, whose controllers make pods of them; nobody runs those.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +8,12 @@ import { after, before, test } from 'node:test';
 import { pino } from 'pino';
 import { type Connected, connect } from '../../cli/operator/connect.ts';
 import { type RunningOperator, startOperator } from '../../operator/operator.ts';
-import { type ApiServer, apiServer } from '../cluster/api-server.ts';
+import { apiServer } from '../cluster/api-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
-let api: ApiServer;
+const api = await apiServer();
+/** An envtest folder has no controllers: what they do is not tested then. */
+const controllers = existsSync(join(api.bin, 'kube-controller-manager'));
 let folder: string;
 let kubeconfig: string;
 /** Where the claim is, and another one that is watched too. */
@@ -46,7 +49,6 @@ async function stop(): Promise<void> {
 }
 
 before(async () => {
-  api = await apiServer();
   folder = await mkdtemp(join(tmpdir(), 'lyceum-pods-'));
   [namespace, elsewhere] = [await api.namespace(), await api.namespace()];
   ({ kubeconfig } = await api.operatorAccount(namespace));
@@ -68,6 +70,10 @@ after(async () => {
   await stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+const withControllers = (what: string, body: () => Promise<void>): void => {
+  if (controllers) test(what, body);
+};
 
 const kubectl = (args: readonly string[], input?: object): Promise<string> =>
   api.kubectl(args, input && JSON.stringify(input));
@@ -156,9 +162,9 @@ async function lookedAgain(name: string, spec: object): Promise<void> {
   );
 }
 
-test('a gateway gets a Deployment and a Service, and is ready when its pods are', async () => {
+test('a gateway gets a Deployment and a Service', async () => {
   await apply(gateway('agents', { replicas: 2 }));
-  await stands('agents', /^Unknown Progressing: .*0 pods serve/);
+  await stands('agents', /^Unknown Progressing/);
   assert.match(await condition('agents', 'Reconciling'), /^True Progressing/);
   const { metadata } = await get('skillgateway/agents');
   for (const child of [await get('deployment/agents'), await get('service/agents')]) {
@@ -171,6 +177,9 @@ test('a gateway gets a Deployment and a Service, and is ready when its pods are'
       .map((one: { manager: string; operation: string }) => `${one.manager} ${one.operation}`);
     assert.deepEqual(managers, ['lyceum Apply']);
   }
+});
+
+withControllers('a gateway is ready when its pods are', async () => {
   await untilReady('agents', 1);
   assert.equal(await condition('agents'), 'True Succeeded: The catalogue is published; 2 pods serve it');
   assert.equal(await condition('agents', 'Reconciling'), '');
@@ -351,7 +360,7 @@ test("a Deployment or Service of the gateway's name that is somebody else's is l
     const foreign = await eventually(
       'it is seen',
       () => get(path),
-      (object) => kind === 'Service' || object.status.observedGeneration === 1,
+      (object) => kind === 'Service' || !controllers || object.status.observedGeneration === 1,
     );
     await apply(gateway(name));
     await stands(name, new RegExp(`^False RolloutFailed: The ${kind} ${name} stands in the way`));
@@ -377,7 +386,7 @@ test('a shape that the API server refuses is told in its own words, and a mended
   await stands('refused', /^Unknown Progressing/);
 });
 
-test('pods that Kubernetes does not create are told with the reason', async () => {
+withControllers('pods that Kubernetes does not create are told with the reason', async () => {
   const quota = {
     apiVersion: 'v1',
     kind: 'ResourceQuota',
@@ -405,10 +414,7 @@ test('a gateway outside the namespace of the claim is refused, and says where it
   for (const kind of ['deployment', 'service']) assert.equal(await get(`${kind}/far`, elsewhere), undefined);
 });
 
-/** Kubernetes' garbage collector hears of a kind that is new to it only half a minute later. */
-const collectedSeconds = 60;
-
-test('the children of a gateway go with it, and one of the same name gets its own', async () => {
+withControllers('the children of a gateway go with it, and one of the same name gets its own', async () => {
   const before = (await get('deployment/agents')).metadata.uid;
   await here('delete', 'skillgateway/agents');
   await apply(gateway('agents', { replicas: 1 }));
@@ -417,10 +423,9 @@ test('the children of a gateway go with it, and one of the same name gets its ow
     'a Deployment of the new gateway',
     () => get('deployment/agents'),
     (child) => child?.metadata.ownerReferences[0].uid === uid && child.metadata.uid !== before,
-    collectedSeconds,
   );
   await here('delete', 'skillgateway/agents');
   const children = async (): Promise<unknown[]> =>
     (await Promise.all([get('deployment/agents'), get('service/agents')])).filter((child) => child !== undefined);
-  await eventually('both are gone', children, ({ length }) => length === 0, collectedSeconds);
+  await eventually('both are gone', children, ({ length }) => length === 0);
 });
