@@ -1,13 +1,14 @@
 # What a machine needs: Node 20 or newer with npm, git, make; for the tests also Go 1.26 or newer and openssl.
+# `make e2e` says what else it needs.
 # Node 24, on which everything runs, comes with the packages.
 SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run test check generate bench
+.PHONY: help install run test e2e check generate bench
 
 help: ## Show these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 install: node_modules/.package-lock.json ## Install the packages, when they are not what package-lock.json says
 
@@ -22,6 +23,9 @@ run: install ## Run Lyceum on this machine, without a cluster, on examples/quick
 test: install ## Run all tests, against a real Kubernetes API server too (the first run builds it)
 	@for tool in git openssl; do command -v $$tool > /dev/null || { echo "$$tool is missing, the tests need it. Install it with your package manager." >&2; exit 1; }; done
 	@npm test --silent
+
+e2e: install ## Follow users' stories on a real node with real pods, as root (the first run builds it)
+	@npm run -s e2e
 
 check: install ## Check format, lint and types
 	@npm run -s check

@@ -27,13 +27,13 @@ export interface NodePrograms {
   helm3: string;
 }
 
-/** A whole node. All of it stands in a network namespace of its own: nothing outside of that reaches it. */
+/** A whole node. All of it stands in namespaces of its own: nothing outside of them reaches it. */
 export interface NodeCoordinates extends Coordinates {
   programs: NodePrograms;
   /** The node's address, where pods reach what listens in its network namespace. */
   address: string;
   /** The socket of containerd. */
   containerd: string;
-  /** A process in the node's network namespace, for `nsenter --net=/proc/<process>/ns/net`. */
-  process: number;
+  /** The command by which another one is run inside of the node's namespaces; it ends with the node. */
+  enter: string[];
 }

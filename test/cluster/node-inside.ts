@@ -154,7 +154,7 @@ async function startDns(kubeconfig: string): Promise<void> {
   await programs.start('coredns', join(places.coredns, 'coredns'), ['-conf', 'Corefile']);
 }
 
-async function startAll(): Promise<Omit<NodeCoordinates, 'process'>> {
+async function startAll(): Promise<Omit<NodeCoordinates, 'enter'>> {
   // The container runtime's shim and runc are looked up by name.
   process.env.PATH = `${places.containerd}:${places.runc}:${process.env.PATH}`;
   await mountOwnFolders();

@@ -62,6 +62,12 @@ async function removeCgroup(path: string): Promise<void> {
   }
 }
 
+/** @param unshare is in the namespaces of network and mounts itself, and its children in that of processes */
+function entering(unshare: number): string[] {
+  const namespaces = `/proc/${unshare}/ns`;
+  return ['nsenter', `--net=${namespaces}/net`, `--mount=${namespaces}/mnt`, `--pid=${namespaces}/pid_for_children`];
+}
+
 async function startNode(): Promise<NodeCoordinates> {
   demandTools(nodeTools);
   const places = JSON.parse(await programs.build('node')) as NodePrograms;
@@ -78,7 +84,7 @@ async function startNode(): Promise<NodeCoordinates> {
   const lines = createInterface({ input: node.stdout! });
   const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
   if (line === undefined) throw new Error('The node did not start.');
-  return { ...JSON.parse(line), process: node.pid };
+  return { ...JSON.parse(line), enter: entering(node.pid!) };
 }
 
 endWithStandardInput(end);

@@ -1,0 +1,202 @@
+// The node as stories use it: namespaces, volumes, clients in pods, a git server that pods reach.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdir, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { stringify } from 'yaml';
+import { type ApiServer, apiServer } from '../cluster/api-server.ts';
+import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinates.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import type { Load, Seen } from './client.ts';
+import { clientFolder } from './client-folder.ts';
+
+const given = process.env[coordinatesVariable];
+if (given === undefined) throw new Error('stories run on a node: make e2e');
+
+export const node = JSON.parse(given) as NodeCoordinates;
+export const cluster: ApiServer = await apiServer();
+
+const nobody = 65534;
+
+export const apply = (...objects: object[]): Promise<string> =>
+  cluster.kubectl(['apply', '-f', '-'], objects.map((object) => stringify(object)).join('---\n'));
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever a kind has
+export type Anything = any;
+
+/** One object, or `{items}` where `what` names several. */
+export const get = async (namespace: string, ...what: string[]): Promise<Anything> =>
+  JSON.parse(await cluster.kubectl(['get', '-n', namespace, ...what, '-o', 'json']));
+
+/** A namespace that admits restricted pods only. */
+export const restrictedNamespace = (name: string): Promise<string> =>
+  apply({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+  });
+
+/** A PersistentVolume for one claim: a folder of the machine, as an administrator without a storage class makes it. */
+export async function volumeFor(
+  claim: { namespace: string; name: string },
+  {
+    storage = '5Gi',
+    accessMode = 'ReadWriteOnce',
+    path,
+  }: { storage?: string; accessMode?: string; path?: string } = {},
+): Promise<string> {
+  await mkdir(join(node.folder, 'volumes'), { recursive: true });
+  const folder = path ?? (await mkdtemp(join(node.folder, 'volumes/')));
+  if (path === undefined) await chown(folder, nobody, nobody);
+  await apply({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: `${claim.namespace}-${claim.name}` },
+    spec: {
+      capacity: { storage },
+      accessModes: [accessMode],
+      persistentVolumeReclaimPolicy: 'Retain',
+      hostPath: { path: folder },
+      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...claim },
+    },
+  });
+  return folder;
+}
+
+/** The pods of a gateway or of the operator, by label; those that end are left out. */
+export async function pods(namespace: string, selector: string): Promise<Anything[]> {
+  const { items } = await get(namespace, 'pods', '-l', selector);
+  return items.filter((pod: Anything) => pod.metadata.deletionTimestamp === undefined);
+}
+
+const kindsToSee = [
+  'deployments,services,persistentvolumeclaims,serviceaccounts,roles,rolebindings,configmaps,secrets',
+  'skillsources,skillgateways',
+].join();
+
+/** Everything in a namespace that a release or its users make, as `kind/name`, but pods and what only accompanies others. */
+export const whatStands = async (namespace: string): Promise<string[]> =>
+  (await cluster.kubectl(['get', '-n', namespace, kindsToSee, '-o', 'name'])).trim().split('\n').sort();
+
+/** Which pods there are and how often their containers were restarted. */
+export const identities = (all: readonly Anything[]): string[] =>
+  all
+    .flatMap(({ metadata, status }) =>
+      status.containerStatuses.map((one: Anything) => `${metadata.uid} ${one.name} ${one.restartCount}`),
+    )
+    .sort();
+
+/** A steady load that goes on until it is asked for its sum. */
+export interface RunningLoad {
+  sum(): Promise<Load>;
+}
+
+/** A pod in another namespace, in which the program of client.ts is run. */
+export class ClientPod {
+  readonly #namespace: string;
+  readonly #image: string;
+
+  private constructor(namespace: string, image: string) {
+    this.#namespace = namespace;
+    this.#image = image;
+  }
+
+  /** @param image has Node in it; on the node already */
+  static async start(namespace: string, image: string): Promise<ClientPod> {
+    const pod = new ClientPod(namespace, image);
+    const claim = { namespace, name: 'client' };
+    await volumeFor(claim, { storage: '1Gi', accessMode: 'ReadOnlyMany', path: clientFolder(node.folder) });
+    await apply(pod.#claim(), pod.#pod());
+    await cluster.kubectl(['wait', '-n', namespace, 'pod/client', '--for=condition=Ready', '--timeout=60s']);
+    return pod;
+  }
+
+  #claim(): object {
+    return {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { namespace: this.#namespace, name: 'client' },
+      spec: { accessModes: ['ReadOnlyMany'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' },
+    };
+  }
+
+  #pod(): object {
+    return {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { namespace: this.#namespace, name: 'client' },
+      spec: {
+        automountServiceAccountToken: false,
+        terminationGracePeriodSeconds: 0,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: nobody,
+          runAsGroup: nobody,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+        containers: [
+          {
+            name: 'client',
+            image: this.#image,
+            imagePullPolicy: 'Never',
+            command: ['node', '-e', 'setInterval(() => {}, 2 ** 30)'],
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              capabilities: { drop: ['ALL'] },
+              readOnlyRootFilesystem: true,
+            },
+            volumeMounts: [{ name: 'client', mountPath: '/client', readOnly: true }],
+          },
+        ],
+        volumes: [{ name: 'client', persistentVolumeClaim: { claimName: 'client', readOnly: true } }],
+      },
+    };
+  }
+
+  #command(args: readonly string[]): string[] {
+    return ['exec', '-i', '-n', this.#namespace, 'client', '--', 'node', '/client/client.ts', ...args];
+  }
+
+  async #run<Printed>(...args: string[]): Promise<Printed> {
+    return JSON.parse(await cluster.kubectl(this.#command(args)));
+  }
+
+  /** SDK 1.x with tools alone. A first connection may come before kube-proxy knows the pods, so it is tried again. */
+  tools(url: string, uri: string): Promise<Seen> {
+    return eventually(`tools of ${url}`, () => this.#run<Seen>('tools', url, uri));
+  }
+
+  /** SDK 2.x. */
+  resources(url: string, uri: string): Promise<Seen> {
+    return eventually(`resources of ${url}`, () => this.#run<Seen>('resources', url, uri));
+  }
+
+  /** @returns when a read first had the text, in milliseconds since 1970 */
+  async until(url: string, uri: string, wanted: string): Promise<number> {
+    return (await this.#run<{ at: number }>('until', url, uri, wanted)).at;
+  }
+
+  /** Reads all the time; resolves when it does. */
+  async load(url: string, uri: string): Promise<RunningLoad> {
+    const child = spawn(
+      join(node.bin, 'kubectl'),
+      ['--kubeconfig', node.kubeconfig, ...this.#command(['load', url, uri])],
+      { stdio: ['pipe', 'pipe', 'pipe'] },
+    );
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+    const stderr = text(child.stderr);
+    const closed = once(child, 'close');
+    await Promise.race([once(child.stdout, 'data'), closed]);
+    return {
+      sum: async () => {
+        child.stdin.end();
+        const [code] = await closed;
+        if (code !== 0) throw new Error(`the load ended with ${code}: ${await stderr}`);
+        return JSON.parse(lines.at(-1)!);
+      },
+    };
+  }
+}
