@@ -215,11 +215,12 @@ for (const [line, name] of [
       const patch = JSON.stringify({ spec: { resources } });
       await cluster.kubectl(['patch', '-n', 'lyceum', 'skillgateway', 'agents', '--type', 'merge', '-p', patch]);
       await ready('skillgateway/agents');
-      const servers = await eventually(
-        'two pods, all new',
-        () => pods('lyceum', serverLabels),
-        (all) => all.length === 2 && identities(all).every((one) => !before.includes(one)),
-        60,
+      // The old ones serve until they have ended, so the load goes on until then.
+      const { items: servers } = await eventually(
+        'two pods, all new, and none that ends',
+        () => get('lyceum', 'pods', '-l', serverLabels),
+        ({ items }) => items.length === 2 && identities(items).every((one) => !before.includes(one)),
+        90,
       );
       for (const { spec } of servers) assert.deepEqual(spec.containers[0].resources, resources);
       const { reads, failures } = await load.sum();
