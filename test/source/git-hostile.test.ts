@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { type LookOptions, look, newMemory } from '../fixtures/git-look.ts';
+import { blob, packOf } from '../fixtures/git-pack.ts';
 import { git } from '../fixtures/git-repository.ts';
 import {
   ancient,
@@ -321,7 +322,49 @@ for (const kind of ['with partial clone', 'of version 0'] as const) {
   });
 }
 
+const old = gitSuite('of version 0');
+
+test('a reference that no git would have, beside the wanted one, is passed over', async () => {
+  const { repo, url } = await old.repository();
+  const commit = await repo.commitFiles({ a: '1' });
+  const line = `${commit} refs/heads/../a b\n`;
+  const odd = (line.length + 4).toString(16).padStart(4, '0') + line;
+  old.server.tamper = (request, answer, response) =>
+    void response.end(
+      request.method === 'GET' ? Buffer.concat([answer.subarray(0, -4), Buffer.from(`${odd}0000`)]) : answer,
+    );
+  assert.equal((await look(url, { ref: 'main' })).files.size, 1);
+});
+
 const only = gitSuite('of version 2 without filter');
+
+test('a file that is packed as a difference too large to be read is named, and the rest is read', async () => {
+  const { repo, url } = await only.repository();
+  const item = (name: string, oid: string) => Buffer.concat([Buffer.from(`100644 ${name}\0`), Buffer.from(oid, 'hex')]);
+  const small = await repo.blob('skill');
+  const tree = Buffer.concat([item('SKILL.md', small), item('film.bin', '2'.repeat(40))]);
+  const commit = `tree ${await repo.object('tree', tree)}\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\n\nx\n`;
+  await repo.reference('refs/heads/main', await repo.object('commit', commit));
+  const sizes = [5, 0x80, 0x80, 0x80, 0xac, 2];
+  const packed = packOf([
+    { type: 1, data: Buffer.from(commit) },
+    { type: 2, data: tree },
+    blob('skill'),
+    { type: 6, data: Buffer.from([...sizes, 0x90, 5]), before: 2 },
+  ]);
+  const length = (packed.length + 5).toString(16).padStart(4, '0');
+  only.server.behaviour = (request, response) =>
+    request.method === 'POST' &&
+    request.headers['git-protocol'] === undefined &&
+    answers(
+      200,
+      { 'content-type': 'application/x-git-upload-pack-result' },
+      Buffer.concat([Buffer.from(`0008NAK\n${length}\x01`), packed, Buffer.from('0000')]),
+    )(request, response);
+  const found = await look(url);
+  assert.deepEqual([...found.files.keys()], ['SKILL.md']);
+  assert.deepEqual([...found.tooLarge], [['film.bin', 600 * 2 ** 20]]);
+});
 
 test('a server that knows version 2 alone, without filter, is UpstreamInvalid and is told how to', async () => {
   const capabilities = '000eversion 2\n000cls-refs\n0012fetch=shallow\n0000';

@@ -124,6 +124,22 @@ for (const kind of gitServerKinds.filter((other) => other !== 'with partial clon
       assert.equal((await look(url, { ...want, limits: { totalSize: 2 * 2 ** 20 } })).files.size, 1);
     });
 
+    test('an annotated tag is asked for by the name that the server has told', async () => {
+      const { repo, url } = await suite.repository();
+      const commit = await repo.commitFiles({ a: '1' });
+      const tag = await repo.tag(commit, 'v1');
+      await repo.reference('refs/tags/v1', tag);
+      let sent = '';
+      suite.server.behaviour = (request) => {
+        request.on('data', (piece: Buffer) => {
+          sent += piece.toString('latin1');
+        });
+        return false;
+      };
+      assert.equal((await look(url, { ref: 'v1' })).revision, `v1@sha1:${commit}`);
+      assert.match(sent, new RegExp(`want ${tag} `));
+    });
+
     test('a branch beside others is read when the remote has no HEAD', async () => {
       const { repo, url } = await suite.repository();
       const commit = await repo.commitFiles({ a: '1' }, { reference: 'refs/heads/trunk' });

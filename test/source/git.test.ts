@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { objectName } from '../../upstream/git/objects.ts';
 import { look, newMemory } from '../fixtures/git-look.ts';
+import { blob, packOf } from '../fixtures/git-pack.ts';
 import { git } from '../fixtures/git-repository.ts';
 import { fault, gitServerKinds, gitSuite, pack, readerOf } from '../fixtures/git-suite.ts';
 
@@ -193,27 +195,33 @@ for (const kind of gitServerKinds) {
         );
       });
 
-      test('two large files that git stores as one and a difference are both named', async () => {
+      test('large files that git stores as one and differences from it are all named', async () => {
         const { repo, url } = await suite.repository();
         const bytes = randomBytes(17 * 2 ** 20);
-        await repo.commitFiles({ 'a/SKILL.md': 'x', one: bytes, two: Buffer.concat([bytes, Buffer.from('end')]) });
+        const grown = (more: number) => Buffer.concat([bytes, Buffer.alloc(more)]);
+        await repo.commitFiles({ 'a/SKILL.md': 'x', 'a/film': bytes, 'b/film': grown(3), 'c/film': grown(70) });
         await repo.repack();
         const found = await look(url);
         assert.deepEqual([...found.files.keys()], ['a/SKILL.md']);
         assert.deepEqual([...found.tooLarge].sort(), [
-          ['one', bytes.length],
-          ['two', bytes.length + 3],
+          ['a/film', bytes.length],
+          ['b/film', bytes.length + 3],
+          ['c/film', bytes.length + 70],
         ]);
       });
 
       test('a small file that git stores as a difference from a huge one is read', async () => {
         const { repo, url } = await suite.repository();
-        const bytes = randomBytes(17 * 2 ** 20);
-        await repo.commitFiles({ huge: bytes, part: bytes.subarray(0, 3 * 2 ** 20) });
-        await repo.repack();
+        const huge = randomBytes(17 * 2 ** 20);
+        const small = huge.subarray(0, 2 ** 20);
+        const sizes = [0x80, 0x80, 0xc0, 8, 0x80, 0x80, 0x40];
+        const delta = { type: 6, data: Buffer.from([...sizes, 0xc0, 0x10]), before: 0 };
+        await repo.addPack(packOf([blob(huge), delta]));
+        const file = (bytes: Buffer) => ({ mode: '100644', oid: objectName('blob', bytes) });
+        await repo.commitFiles({ 'a/film': file(huge), 'b/film': file(small) });
         const found = await look(url);
-        assert(found.files.get('part')?.equals(bytes.subarray(0, 3 * 2 ** 20)));
-        assert.deepEqual([...found.tooLarge], [['huge', bytes.length]]);
+        assert(found.files.get('b/film')?.equals(small));
+        assert.deepEqual([...found.tooLarge], [['a/film', huge.length]]);
       });
     });
   });

@@ -32,7 +32,7 @@ export async function readAdvertisement(
   wanted: ReadonlySet<string>,
   pace: Pace,
 ): Promise<Advertisement> {
-  const first = await firstLine(stream, name);
+  const first = await firstLine(stream, name, pace);
   if (first === undefined) return { version: 0, capabilities: new Map(), lines: [] };
   if (first.startsWith('ERR ')) throw refused(name);
   if (first === 'version 2') return versionTwo(stream, name, pace);
@@ -41,9 +41,10 @@ export async function readAdvertisement(
     throw new UpstreamFault('UpstreamInvalid', `${name} advertises its references in a way that is no git protocol`);
   }
   const lines = [first];
+  const most = 1 + 2 * wanted.size;
   for await (const line of linesToFlush(stream, name, pace)) {
     const [, referenceName] = /^[0-9a-f]{40} (.+?)(?:\^\{\})?$/.exec(line) ?? [];
-    if (referenceName !== undefined && wanted.has(referenceName)) lines.push(line);
+    if (referenceName !== undefined && wanted.has(referenceName) && lines.length < most) lines.push(line);
   }
   return { version: 0, capabilities: byName(capabilities.split(' ')), lines };
 }
@@ -72,8 +73,9 @@ export function readerFor({ version, capabilities, lines }: Advertisement, name:
 }
 
 /** The line behind the service announcement, which HTTP servers may leave out; undefined where there is none. */
-async function firstLine(stream: ByteStream, name: string): Promise<string | undefined> {
+async function firstLine(stream: ByteStream, name: string, pace: Pace): Promise<string | undefined> {
   for (let announced = false; ; ) {
+    await pace();
     const packet = await readPacket(stream, name);
     if (packet === undefined) {
       if (announced) return undefined;

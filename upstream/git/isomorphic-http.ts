@@ -82,7 +82,7 @@ export class IsomorphicHttp implements HttpClient {
     try {
       for await (const line of linesToFlush(stream, server.name, newPace(server.signal))) {
         const name = parseReference(line)?.name;
-        if (name !== undefined && wanted.has(name)) lines.push(line);
+        if (name !== undefined && wanted.has(name) && lines.length < wanted.size) lines.push(line);
       }
       await stream.fill(1);
     } finally {

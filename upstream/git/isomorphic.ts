@@ -23,11 +23,14 @@ const mebibyte = 2 ** 20;
 const caps = {
   /** A pack may have this many bytes beside `limits.totalSize`: folders, and files that nobody wants. */
   beside: 64 * mebibyte,
+  /** What is packed may have so many times its bytes on the disk. */
+  unfolds: 4,
   /** The answer that holds the pack. */
   answer: 4096 * mebibyte,
   trees: 64 * mebibyte,
   /** Git stores nothing larger as a difference from something else, nor the reverse (core.bigFileThreshold). */
   deltaBase: 512 * mebibyte,
+  /** Unpacked in all, what is only hashed too. */
   unpacked: 4096 * mebibyte,
 };
 
@@ -85,6 +88,8 @@ interface Unpacked {
   files: Map<string, number>;
   /** Bytes of each file that was too large to be stored. */
   large: Map<string, number>;
+  /** Bytes of objects that are too large to be read at all, and have no name therefore. */
+  passedOver: number[];
 }
 
 class IsomorphicRepository implements GitRepository {
@@ -125,9 +130,9 @@ class IsomorphicRepository implements GitRepository {
 
   async blobs(oids: readonly string[], keep: number, sink: BlobSink): Promise<void> {
     if (oids.length === 0) return;
-    const { store, files, large } = await this.#fetched();
+    const { store, files, large, passedOver } = await this.#fetched();
     const pace = newPace(this.#server.signal);
-    let missing = 0;
+    const missing: string[] = [];
     for (const oid of oids) {
       await pace();
       const offset = files.get(oid);
@@ -137,11 +142,10 @@ class IsomorphicRepository implements GitRepository {
         if (data.length > keep) sink.large(oid, data.length);
         else await sink.whole(oid, data);
       } else if (size !== undefined) sink.large(oid, size);
-      else missing++;
+      else missing.push(oid);
     }
-    if (missing > 0) {
-      throw this.#server.filesMissing(missing);
-    }
+    if (missing.length > passedOver.length) throw this.#server.filesMissing(missing.length);
+    for (const oid of missing) sink.large(oid, Math.min(...passedOver));
   }
 
   async close(): Promise<void> {
@@ -195,18 +199,23 @@ class IsomorphicRepository implements GitRepository {
     const { name, signal } = this.#server;
     const response = await this.#server.post(body, 0, caps.answer);
     const stream = new ByteStream(response.body);
+    const most = limits.totalSize + caps.beside;
     const unpacked: Unpacked = {
-      store: new UnpackedStore(join(scratch, 'commit')),
+      store: new UnpackedStore(join(scratch, 'commit'), {
+        bytes: most * caps.unfolds,
+        exceeded: () => tooMuch(name, `${most * caps.unfolds} bytes unpacked`),
+      }),
       commit: undefined,
       trees: new Map(),
       files: new Map(),
       large: new Map(),
+      passedOver: [],
     };
     const lines: string[] = [];
     try {
       const pack = packOfVersionZero(stream, name, () => this.#server.noSuchCommit(), lines);
       await readPack(
-        bounded(pack, limits.totalSize + caps.beside, name),
+        bounded(pack, most, () => tooMuch(name, `${most} bytes`)),
         {
           name,
           signal,
@@ -230,7 +239,7 @@ class IsomorphicRepository implements GitRepository {
 
   #sinkOf(unpacked: Unpacked): PackSink {
     const { commit } = this.tip;
-    const { trees, files, large } = unpacked;
+    const { trees, files, large, passedOver } = unpacked;
     const budget = new UnfoldBudget(caps.trees, "the repository's folders");
     return {
       whole: (oid, { type, data }, offset) => {
@@ -243,20 +252,26 @@ class IsomorphicRepository implements GitRepository {
       large: (oid, type, size) => {
         if (type === 'blob') large.set(oid, size);
       },
+      passedOver: (size) => void passedOver.push(size),
     };
   }
 }
 
-async function* bounded(pieces: AsyncIterable<Buffer>, most: number, name: string): AsyncGenerator<Buffer> {
+const tooMuch = (name: string, what: string): UpstreamFault =>
+  new UpstreamFault(
+    'LimitExceeded',
+    `${name} does not offer partial clone and sends more than ${what} for the whole commit; raise spec.limits.totalSize`,
+  );
+
+async function* bounded(
+  pieces: AsyncIterable<Buffer>,
+  most: number,
+  tooMany: () => UpstreamFault,
+): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const piece of pieces) {
     bytes += piece.length;
-    if (bytes > most) {
-      throw new UpstreamFault(
-        'LimitExceeded',
-        `${name} does not offer partial clone and sends more than ${most} bytes for the whole commit; raise spec.limits.totalSize`,
-      );
-    }
+    if (bytes > most) throw tooMany();
     yield piece;
   }
 }

@@ -37,6 +37,8 @@ export interface PackSink {
   /** @param offset the object's place in the pack, its key in the store */
   whole(oid: string, object: GitObject, offset: number): void | Promise<void>;
   large(oid: string, type: ObjectType, size: number): void;
+  /** Told the bytes of an object that was passed over because it, or the delta that gives it, is too large; its name stays unknown. */
+  passedOver?(size: number): void;
 }
 
 /** An object that deltas build on is held whole, up to this size or `keep`, whichever is more. */
@@ -187,7 +189,7 @@ class PackReader {
   }
 
   async #deltaEntry(offset: number, base: number | string, size: number): Promise<void> {
-    if (size > this.#hold) return this.#inflateAway(size, () => {});
+    if (size > this.#hold) return this.#largeDelta(size);
     this.#options.budget.spend(size);
     const delta = await inflateWhole(this.#stream, size, this.#consumed);
     const waiting = { offset, base, delta };
@@ -197,6 +199,15 @@ class PackReader {
     const others = this.#waiting.get(base);
     if (others === undefined) this.#waiting.set(base, [waiting]);
     else others.push(waiting);
+  }
+
+  /** What a delta gives stands at its beginning, in at most 20 bytes. */
+  async #largeDelta(size: number): Promise<void> {
+    let beginning = Buffer.alloc(0);
+    await this.#inflateAway(size, (piece) => {
+      if (beginning.length < 20) beginning = Buffer.concat([beginning, piece.subarray(0, 20)]);
+    });
+    this.#sink.passedOver?.(deltaHeader(beginning).resultSize);
   }
 
   #inflateAway(size: number, output: (piece: Buffer) => void): Promise<void> {
@@ -210,7 +221,10 @@ class PackReader {
   /** @returns false while the base is not there */
   async #resolve({ offset, base, delta }: Waiting): Promise<boolean> {
     const header = deltaHeader(delta);
-    if (header.resultSize > this.#largest) return true;
+    if (header.resultSize > this.#largest) {
+      this.#sink.passedOver?.(header.resultSize);
+      return true;
+    }
     const found = await this.#base(base);
     if (found !== undefined && header.resultSize <= this.#hold) {
       this.#options.budget.spend(header.resultSize);

@@ -1,5 +1,6 @@
 // Unpacked objects by their place in their pack: the latest in memory, the others in a file of the look's own.
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { UpstreamFault } from '../fault.ts';
 import type { DeltaBase } from './delta.ts';
 import type { GitObject, ObjectType } from './objects.ts';
 
@@ -13,8 +14,15 @@ interface InFile {
   length: number;
 }
 
+export interface StoreBound {
+  bytes: number;
+  /** The fault of what has more. */
+  exceeded(): UpstreamFault;
+}
+
 export class UnpackedStore {
   readonly #file: string;
+  readonly #bound: StoreBound | undefined;
   readonly #held = new Map<number, GitObject>();
   readonly #spilled = new Map<number, InFile>();
   readonly #large = new Map<number, InFile>();
@@ -22,9 +30,13 @@ export class UnpackedStore {
   #handle: FileHandle | undefined;
   #end = 0;
 
-  /** @param file a path that this store alone uses; nothing is written before memory is full */
-  constructor(file: string) {
+  /**
+   * @param file a path that this store alone uses; nothing is written before memory is full
+   * @param bound of the file's bytes, where nothing else bounds what is unpacked
+   */
+  constructor(file: string, bound?: StoreBound) {
     this.#file = file;
+    this.#bound = bound;
   }
 
   /** @param offset the object's place in its pack */
@@ -54,8 +66,7 @@ export class UnpackedStore {
    */
   async large(offset: number, type: ObjectType, length: number): Promise<(bytes: Buffer) => Promise<void>> {
     this.#handle ??= await this.#open();
-    let at = this.#end;
-    this.#end += length;
+    let at = this.#reserve(length);
     this.#large.set(offset, { type, at, length });
     return async (bytes) => {
       await this.#write(bytes, at);
@@ -117,8 +128,15 @@ export class UnpackedStore {
 
   /** Appends buffers to the file, small ones in one write. */
   async #append(buffers: readonly Buffer[], bytes: number): Promise<void> {
-    await this.#write(buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers, bytes), this.#end);
+    await this.#write(buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers, bytes), this.#reserve(bytes));
+  }
+
+  /** @returns where the next bytes go */
+  #reserve(bytes: number): number {
+    const at = this.#end;
     this.#end += bytes;
+    if (this.#bound !== undefined && this.#end > this.#bound.bytes) throw this.#bound.exceeded();
+    return at;
   }
 
   async #write(block: Buffer, at: number): Promise<void> {

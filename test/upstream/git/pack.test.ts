@@ -5,28 +5,15 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { deflateSync } from 'node:zlib';
 import { UpstreamFault } from '../../../upstream/fault.ts';
 import { type GitObject, objectName } from '../../../upstream/git/objects.ts';
 import { type PackOptions, readPack } from '../../../upstream/git/pack.ts';
 import { UnfoldBudget } from '../../../upstream/git/unfold-budget.ts';
 import { UnpackedStore } from '../../../upstream/git/unpacked-store.ts';
+import { blob, type Entry, packOf } from '../../fixtures/git-pack.ts';
 import { entryHeader } from '../../fixtures/git-repository.ts';
 
 const mebibyte = 2 ** 20;
-
-interface Entry {
-  type: number;
-  /** What is deflated. */
-  data: Buffer;
-  size?: number;
-  /** An offset delta's base by its place in the list. */
-  before?: number;
-  /** A reference delta's base. */
-  oid?: string;
-}
-
-const blob = (data: Buffer | string): Entry => ({ type: 3, data: Buffer.from(data as string) });
 
 /** A delta from one text to another, by insertions of up to 127 bytes. */
 function deltaTo(from: Buffer | string, to: string): Buffer {
@@ -45,40 +32,16 @@ function deltaTo(from: Buffer | string, to: string): Buffer {
   return Buffer.concat(pieces);
 }
 
-function packOf(entries: readonly Entry[], count = entries.length): Buffer {
-  const head = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1');
-  head.writeUInt32BE(count, 8);
-  const parts: Buffer[] = [head];
-  const offsets: number[] = [];
-  let at = head.length;
-  for (const { type, data, size, before, oid } of entries) {
-    offsets.push(at);
-    const entry = [entryHeader(type, size ?? data.length)];
-    if (before !== undefined) entry.push(distance(at - offsets[before]!));
-    if (oid !== undefined) entry.push(Buffer.from(oid, 'hex'));
-    entry.push(deflateSync(data));
-    for (const part of entry) at += part.length;
-    parts.push(...entry);
-  }
-  const body = Buffer.concat(parts);
-  return Buffer.concat([body, createHash('sha1').update(body).digest()]);
-}
-
-function distance(value: number): Buffer {
-  const bytes = [value & 127];
-  for (let rest = value >> 7; rest > 0; rest >>= 7) bytes.unshift((--rest & 127) | 128);
-  return Buffer.from(bytes);
-}
-
 async function read(
   t: TestContext,
   pack: Buffer | AsyncIterable<Buffer>,
   more: Partial<PackOptions> = {},
-): Promise<{ whole: Map<string, GitObject>; large: Map<string, number>; folder: string }> {
+): Promise<{ whole: Map<string, GitObject>; large: Map<string, number>; passedOver: number[]; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'lyceum-pack-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const whole = new Map<string, GitObject>();
   const large = new Map<string, number>();
+  const passedOver: number[] = [];
   const store = new UnpackedStore(join(folder, 'pack'));
   const options: PackOptions = {
     name: 'git.example.org',
@@ -93,9 +56,10 @@ async function read(
   await readPack(Buffer.isBuffer(pack) ? inPieces(pack, 65_515) : pack, options, {
     whole: (oid, object) => void whole.set(oid, object),
     large: (oid, _type, size) => void large.set(oid, size),
+    passedOver: (size) => void passedOver.push(size),
   }).finally(() => store.close());
   assert.deepEqual(await readdir(folder), [], 'nothing is left in the scratch folder');
-  return { whole, large, folder };
+  return { whole, large, passedOver, folder };
 }
 
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
@@ -252,6 +216,17 @@ test('a delta that states a result beyond memory is passed over without making r
   const delta = Buffer.from([5, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x90, 5]);
   const result = await read(t, packOf([blob('first'), { type: 6, data: delta, before: 0 }, blob('last')]));
   assert.deepEqual(texts(result), ['first', 'last']);
+  assert.deepEqual(result.passedOver, [2 ** 35 - 1]);
+});
+
+test('a delta that is itself beyond memory is passed over, and what it would give is told', async (t) => {
+  const size = 17 * mebibyte;
+  const sizes = (value: number) => [0, 7, 14, 21].map((bits) => ((value >> bits) & 127) | (bits === 21 ? 0 : 128));
+  const insertions = Buffer.alloc(size + size / 127, Buffer.concat([Buffer.from([127]), Buffer.alloc(127, 'x')]));
+  const delta = Buffer.concat([Buffer.from([...sizes(5), ...sizes(size)]), insertions]);
+  const result = await read(t, packOf([blob('first'), { type: 6, data: delta, before: 0 }, blob('last')]));
+  assert.deepEqual(texts(result), ['first', 'last']);
+  assert.deepEqual(result.passedOver, [size]);
 });
 
 test('with room in the file, deltas on large objects and deltas that give large objects come out, in any order', async (t) => {
