@@ -113,17 +113,6 @@ for (const kind of gitServerKinds.filter((other) => other !== 'with partial clon
       assert(suite.bytesOnTheWire() < 5000, `${suite.bytesOnTheWire()} bytes`);
     });
 
-    test('a commit of more than totalSize and 64 MiB is LimitExceeded and says which field raises it', async () => {
-      const { repo, url } = await suite.repository();
-      await repo.commitFiles({ 'a/SKILL.md': 'x', video: randomBytes(65 * 2 ** 20) });
-      const want = { want: ({ path }: { path: string }) => path === 'a/SKILL.md' };
-      await assert.rejects(
-        look(url, { ...want, limits: { totalSize: 1000 } }),
-        fault('LimitExceeded', /does not offer partial clone.*67109864 bytes.*spec\.limits\.totalSize/),
-      );
-      assert.equal((await look(url, { ...want, limits: { totalSize: 2 * 2 ** 20 } })).files.size, 1);
-    });
-
     test('an annotated tag is asked for by the name that the server has told', async () => {
       const { repo, url } = await suite.repository();
       const commit = await repo.commitFiles({ a: '1' });
@@ -151,3 +140,18 @@ for (const kind of gitServerKinds.filter((other) => other !== 'with partial clon
     });
   });
 }
+
+describe('a whole commit', () => {
+  const suite = gitSuite('of version 0');
+
+  test('a commit of more than totalSize and 64 MiB is LimitExceeded and says which field raises it', async () => {
+    const { repo, url } = await suite.repository();
+    await repo.commitFiles({ 'a/SKILL.md': 'x', video: randomBytes(65 * 2 ** 20) });
+    const want = { want: ({ path }: { path: string }) => path === 'a/SKILL.md' };
+    await assert.rejects(
+      look(url, { ...want, limits: { totalSize: 1000 } }),
+      fault('LimitExceeded', /does not offer partial clone.*67109864 bytes.*spec\.limits\.totalSize/),
+    );
+    assert.equal((await look(url, { ...want, limits: { totalSize: 2 * 2 ** 20 } })).files.size, 1);
+  });
+});

@@ -1,10 +1,9 @@
 // Git sources against the real `git http-backend`, however it has to be read: what comes, and what is left out.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { objectName } from '../../upstream/git/objects.ts';
 import { look, newMemory } from '../fixtures/git-look.ts';
-import { blob, packOf } from '../fixtures/git-pack.ts';
+import { blob, deltaTo, packOf } from '../fixtures/git-pack.ts';
 import { git } from '../fixtures/git-repository.ts';
 import { fault, gitServerKinds, gitSuite, pack, readerOf } from '../fixtures/git-suite.ts';
 
@@ -195,29 +194,37 @@ for (const kind of gitServerKinds) {
         );
       });
 
+      const huge = Buffer.alloc(17 * 2 ** 20, 'huge');
+      const file = (bytes: Buffer) => ({ mode: '100644', oid: objectName('blob', bytes) });
+
       test('large files that git stores as one and differences from it are all named', async () => {
         const { repo, url } = await suite.repository();
-        const bytes = randomBytes(17 * 2 ** 20);
-        const grown = (more: number) => Buffer.concat([bytes, Buffer.alloc(more)]);
-        await repo.commitFiles({ 'a/SKILL.md': 'x', 'a/film': bytes, 'b/film': grown(3), 'c/film': grown(70) });
-        await repo.repack();
+        const grown = [3, 70].map((more) => Buffer.concat([huge, Buffer.alloc(more)]));
+        await repo.addPack(
+          packOf([
+            blob(huge),
+            ...grown.map((bytes) => ({ type: 6, data: deltaTo(huge, bytes, huge.length), before: 0 })),
+          ]),
+        );
+        await repo.commitFiles({
+          'a/SKILL.md': 'x',
+          'a/film': file(huge),
+          'b/film': file(grown[0]!),
+          'c/film': file(grown[1]!),
+        });
         const found = await look(url);
         assert.deepEqual([...found.files.keys()], ['a/SKILL.md']);
         assert.deepEqual([...found.tooLarge].sort(), [
-          ['a/film', bytes.length],
-          ['b/film', bytes.length + 3],
-          ['c/film', bytes.length + 70],
+          ['a/film', huge.length],
+          ['b/film', huge.length + 3],
+          ['c/film', huge.length + 70],
         ]);
       });
 
       test('a small file that git stores as a difference from a huge one is read', async () => {
         const { repo, url } = await suite.repository();
-        const huge = randomBytes(17 * 2 ** 20);
         const small = huge.subarray(0, 2 ** 20);
-        const sizes = [0x80, 0x80, 0xc0, 8, 0x80, 0x80, 0x40];
-        const delta = { type: 6, data: Buffer.from([...sizes, 0xc0, 0x10]), before: 0 };
-        await repo.addPack(packOf([blob(huge), delta]));
-        const file = (bytes: Buffer) => ({ mode: '100644', oid: objectName('blob', bytes) });
+        await repo.addPack(packOf([blob(huge), { type: 6, data: deltaTo(huge, small, small.length), before: 0 }]));
         await repo.commitFiles({ 'a/film': file(huge), 'b/film': file(small) });
         const found = await look(url);
         assert(found.files.get('b/film')?.equals(small));

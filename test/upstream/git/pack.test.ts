@@ -10,27 +10,10 @@ import { type GitObject, objectName } from '../../../upstream/git/objects.ts';
 import { type PackOptions, readPack } from '../../../upstream/git/pack.ts';
 import { UnfoldBudget } from '../../../upstream/git/unfold-budget.ts';
 import { UnpackedStore } from '../../../upstream/git/unpacked-store.ts';
-import { blob, type Entry, packOf } from '../../fixtures/git-pack.ts';
+import { blob, deltaSize, deltaTo, type Entry, packOf } from '../../fixtures/git-pack.ts';
 import { entryHeader } from '../../fixtures/git-repository.ts';
 
 const mebibyte = 2 ** 20;
-
-/** A delta from one text to another, by insertions of up to 127 bytes. */
-function deltaTo(from: Buffer | string, to: string): Buffer {
-  const varint = (value: number) => {
-    const bytes: number[] = [];
-    for (let rest = value; ; rest >>= 7) {
-      if (rest < 128) return Buffer.from([...bytes, rest]);
-      bytes.push((rest & 127) | 128);
-    }
-  };
-  const pieces = [varint(from.length), varint(to.length)];
-  for (let at = 0; at < to.length; at += 127) {
-    const piece = Buffer.from(to.slice(at, at + 127));
-    pieces.push(Buffer.from([piece.length]), piece);
-  }
-  return Buffer.concat(pieces);
-}
 
 async function read(
   t: TestContext,
@@ -221,9 +204,8 @@ test('a delta that states a result beyond memory is passed over without making r
 
 test('a delta that is itself beyond memory is passed over, and what it would give is told', async (t) => {
   const size = 17 * mebibyte;
-  const sizes = (value: number) => [0, 7, 14, 21].map((bits) => ((value >> bits) & 127) | (bits === 21 ? 0 : 128));
   const insertions = Buffer.alloc(size + size / 127, Buffer.concat([Buffer.from([127]), Buffer.alloc(127, 'x')]));
-  const delta = Buffer.concat([Buffer.from([...sizes(5), ...sizes(size)]), insertions]);
+  const delta = Buffer.concat([deltaSize(5), deltaSize(size), insertions]);
   const result = await read(t, packOf([blob('first'), { type: 6, data: delta, before: 0 }, blob('last')]));
   assert.deepEqual(texts(result), ['first', 'last']);
   assert.deepEqual(result.passedOver, [size]);
@@ -232,30 +214,15 @@ test('a delta that is itself beyond memory is passed over, and what it would giv
 test('with room in the file, deltas on large objects and deltas that give large objects come out, in any order', async (t) => {
   const size = 17 * mebibyte;
   const zeros = Buffer.alloc(size);
-  const sizeBytes = (value: number) => [0, 7, 14, 21].map((bits) => ((value >> bits) & 127) | (bits === 21 ? 0 : 128));
-  /** Copies of `bytes` from the base's beginning, as many as are needed, then an insertion. */
-  const grown = (from: number, bytes: number, added: string) => {
-    const copies: number[] = [];
-    for (let left = bytes; left > 0; left -= Math.min(left, 0xffffff)) {
-      const length = Math.min(left, 0xffffff);
-      copies.push(0xf0, length & 255, (length >> 8) & 255, length >> 16);
-    }
-    const insertion = [added.length, ...Buffer.from(added)];
-    return Buffer.from([...sizeBytes(from), ...sizeBytes(bytes + added.length), ...copies, ...insertion]);
-  };
   const longer = Buffer.concat([zeros, Buffer.from('end')]);
   const longest = Buffer.concat([longer, Buffer.from('!')]);
   const part = Buffer.concat([Buffer.alloc(1000), Buffer.from('part')]);
   const small = Buffer.from('small');
   const pack = packOf([
-    { type: 7, data: grown(size, 1000, 'part'), oid: name(zeros) },
+    { type: 7, data: deltaTo(zeros, part, 1000), oid: name(zeros) },
     blob(zeros),
-    { type: 6, data: grown(size, size, 'end'), before: 1 },
-    {
-      type: 7,
-      data: Buffer.concat([grown(longer.length, size, '').subarray(0, 4), grown(0, size, 'end!').subarray(4)]),
-      oid: name(longer),
-    },
+    { type: 6, data: deltaTo(zeros, longer, size), before: 1 },
+    { type: 7, data: deltaTo(longer, longest, size), oid: name(longer) },
     blob(small),
     { type: 6, data: deltaTo(longer, 'from a delta'), before: 2 },
   ]);
