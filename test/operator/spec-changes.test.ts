@@ -105,6 +105,8 @@ test('a request in more characters than a status holds is answered once, by its 
   operator.cluster.source('rules', { spec: { url }, annotations: { 'lyceum.dev/requestedAt': '9'.repeat(300) } });
   const handled = () => operator.cluster.status('sources', 'rules').lastHandledReconcileAt;
   await eventually('the request', handled, (at) => at === `${'9'.repeat(255)}…`);
+  const gateway = () => operator.cluster.condition('gateways', 'agents', 'SourcesReady');
+  await eventually('the gateway has followed', gateway, (is) => is === 'True/AllReady');
   const writes = operator.cluster.statusWrites;
   await operator.stop();
   await operator.start();
