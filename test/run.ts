@@ -16,7 +16,7 @@ await once(helm, 'exit');
 await using controlPlane = await startControlPlane();
 const tests = spawn(
   process.execPath,
-  ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism()}`, ...files],
+  ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism() + 2}`, ...files],
   {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, [coordinatesVariable]: JSON.stringify(controlPlane.coordinates) },
