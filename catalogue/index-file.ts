@@ -4,7 +4,7 @@ import { digestOf } from './digest.ts';
 import { catalogueRefSchema, countsSchema, digestSchema } from './source-catalogue.ts';
 
 /** The format that this version writes. A server reads this one and the one before, and refuses a newer one. */
-export const indexFormat = 1;
+export const indexFormat = 2;
 
 /** A scope: what may be seen. Both given: both must hold; `tags` matches any of them. */
 export const scopeSchema = z.object({ library: z.string().optional(), tags: z.array(z.string()).optional() });
@@ -17,6 +17,31 @@ export const librarySettingSchema = z.object({
   tags: z.array(z.string()).default([]),
 });
 export type LibrarySetting = z.infer<typeof librarySettingSchema>;
+
+/**
+ * Who may use the gateway. Servers of format 1 know nothing of it and would let everybody in, hence format 2.
+ * Left out: everybody who reaches it.
+ */
+export const authSettingSchema = z.object({
+  /** Each client with the digest of its bearer token's UTF-8 bytes. None: nobody gets in. */
+  tokens: z.array(z.object({ client: z.string(), digest: digestSchema })),
+  /** Ceilings by client; one without a row has the gateway's alone. */
+  scopes: z.array(scopeSchema.extend({ client: z.string() })),
+});
+export type AuthSetting = z.infer<typeof authSettingSchema>;
+
+/** Who may ask for a look at the sources now: whoever shows a token, or everybody who reaches the gateway. */
+export const reindexSettingSchema = z.enum(['Token', 'Anyone']);
+export type ReindexSetting = z.infer<typeof reindexSettingSchema>;
+
+/** A WebDAV folder that the servers themselves look at when a file is read. Its Secret is mounted, never in here. */
+export const liveSettingSchema = z.object({
+  /** `spec.url`, which carries no credentials. */
+  url: z.string(),
+  /** Path of the harvested folder below it; addresses are relative to it. */
+  subdirectory: z.string(),
+});
+export type LiveSetting = z.infer<typeof liveSettingSchema>;
 
 /** pending: never fetched. failed: nothing to serve. stale: served from the last good harvest after a failure. */
 export const sourceStateSchema = z.enum(['ok', 'stale', 'failed', 'pending']);
@@ -46,6 +71,7 @@ export const indexSourceSchema = z.object({
   built: z.string().optional(),
   counts: countsSchema.optional(),
   catalogue: catalogueRefSchema.optional(),
+  live: liveSettingSchema.optional(),
   moves: z.array(moveSchema).default([]),
 });
 export type IndexSource = z.infer<typeof indexSourceSchema>;
@@ -61,6 +87,11 @@ export const indexSchema = z.object({
   digest: digestSchema,
   instructions: z.string().optional(),
   scope: scopeSchema,
+  auth: authSettingSchema.optional(),
+  /** Origins of browsers' pages, besides the gateway's own: `https://claude.ai`. */
+  allowedOrigins: z.array(z.string()).optional(),
+  /** Left out: Token. */
+  reindex: reindexSettingSchema.optional(),
   libraries: z.array(librarySettingSchema),
   /** In the order of their right to an address: creationTimestamp, then name. */
   sources: z.array(indexSourceSchema),

@@ -6,6 +6,7 @@ export type Severity = 'error' | 'warning' | 'info';
 export const problemReasons = {
   AddressTaken: 'error',
   BadFileName: 'error',
+  DefinedElsewhere: 'info',
   Duplicate: 'info',
   Empty: 'error',
   GroupName: 'warning',
@@ -21,12 +22,14 @@ export const problemReasons = {
   NothingMatched: 'warning',
   NotReached: 'warning',
   NotText: 'error',
+  RequiredWithDefault: 'error',
   ReservedName: 'error',
   SkillRoot: 'error',
   SpecialFile: 'error',
   Submodule: 'warning',
   TooLarge: 'error',
   UnclosedFrontmatter: 'warning',
+  UndeclaredPlaceholder: 'error',
 } as const satisfies Record<string, Severity>;
 
 export type ProblemReason = keyof typeof problemReasons;

@@ -25,9 +25,26 @@ export type FileRow = z.infer<typeof fileRowSchema>;
 /** The kinds of artifact. A format-1 file may hold any of them; a reader skips the rows of a kind it does not know. */
 export type ArtifactKind = 'skill' | 'prompt' | 'rule' | 'profile';
 
+/** How a prompt's text takes arguments: mcp-school's `{{ name }}`, Claude's `$ARGUMENTS` and `$1`, Copilot's `${input:name}`. */
+export const promptDialectSchema = z.enum(['placeholders', 'claude', 'copilot']);
+export type PromptDialect = z.infer<typeof promptDialectSchema>;
+
+/** An argument of a prompt, in the order in which clients are shown them. */
+export const promptArgumentSchema = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  required: z.boolean(),
+  /** What stands for it when it is left out or blank; without one, nothing does. Never with `required`. */
+  default: z.string().optional(),
+});
+export type PromptArgument = z.infer<typeof promptArgumentSchema>;
+
 /**
  * One version of one artifact. The key is (kind, address, version): where several rows share an address, the first one
- * is what that address serves. `address` is relative to the library: `loki`, or `<source>--<folder>/loki` when it moved.
+ * is what that address serves. `address` is relative to the library, and to its kind there:
+ * - a skill's `loki`, or `<source>--<folder>/loki` when it moved, is read at `skill://<library>/<address>`;
+ * - a rule's or profile's likewise below `skill://<library>/_rules/` or `_profiles/`;
+ * - a prompt's `<stem>`, or `<source>--<folder>_<stem>` when it moved, is called `<library>_<address>`.
  */
 export const artifactRowSchema = z.object({
   row: z.literal('artifact'),
@@ -37,8 +54,13 @@ export const artifactRowSchema = z.object({
   version: z.string(),
   /** The folder between a skill root and the skill, when it is a real group. */
   group: z.string().optional(),
-  /** Path of the artifact's folder below `subdirectory`, as addresses are; `` for the root. */
+  /**
+   * Path of the artifact's folder below `subdirectory`, as addresses are; `` for the root. Of a prompt, rule or profile
+   * that is one file in a folder of many: that file's path without its extensions.
+   */
   folder: z.string(),
+  /** What people read instead of the name, where the author gave one. */
+  title: z.string().optional(),
   /** Whitespace collapsed; empty when there is none. */
   description: z.string(),
   /** Frontmatter tags: for search and openkata's `tag`, never for scope. */
@@ -47,7 +69,9 @@ export const artifactRowSchema = z.object({
   frontmatter: z.record(z.string(), z.unknown()).optional(),
   /** False for what `skills/list` and the discovery indexes must leave out. */
   advertised: z.boolean(),
-  /** Path of the main file within `files`: `SKILL.md`. */
+  /** Of prompts alone. The text that is rendered is what stands behind the main file's frontmatter. */
+  prompt: z.object({ dialect: promptDialectSchema, arguments: z.array(promptArgumentSchema) }).optional(),
+  /** Path of the main file within `files`: `SKILL.md`, `RULE.md`, `review.prompt.md`. */
   main: z.string(),
   /** Every file, the main one among them, sorted by code point of `path`. */
   files: z.array(fileRowSchema),

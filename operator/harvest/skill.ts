@@ -1,7 +1,8 @@
 // What a SKILL.md says: name, description, version, tags, and why clients would refuse it. Pure.
+
+import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
 import { isSkillName } from '../../catalogue/names.ts';
 import type { ProblemReason } from '../../catalogue/problem.ts';
-import { splitFrontmatter } from './frontmatter.ts';
 import { readLeniently } from './lenient-yaml.ts';
 import { readYaml, type Text, type YamlFields } from './yaml.ts';
 

@@ -1,5 +1,7 @@
 // YAML of a frontmatter, strictly: one parse, two readings. Bounded in time and size, whatever is written.
+
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
+import { lineAt } from '../../catalogue/frontmatter.ts';
 
 /** Every scalar as it was written: `1.10` stays `1.10`. */
 export type Text = string | Text[] | Map<string, Text>;
@@ -152,13 +154,6 @@ function isTooComplex(yaml: string): boolean {
     count(/- +(?=-\s)/g) > caps.nestedSigns ||
     count(/(?<![^\s,[{])&(?=\S)/g) > caps.anchors
   );
-}
-
-/** The line of a position, from 1. */
-export function lineAt(text: string, position: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line++;
-  return line;
 }
 
 function whyOf({ code }: YAMLError): string {

@@ -62,7 +62,7 @@ function whatIsThere(bytes: Buffer | undefined): { whole?: Index; generation: nu
   try {
     const content: unknown = JSON.parse(bytes.toString());
     const whole = indexSchema.safeParse(content);
-    if (whole.success && whole.data.format === indexFormat && indexDigest(content as object) === whole.data.digest) {
+    if (whole.success && whole.data.format <= indexFormat && indexDigest(content as object) === whole.data.digest) {
       return { whole: whole.data, generation: whole.data.generation };
     }
     const generation = (content as { generation?: unknown } | null)?.generation;

@@ -1,7 +1,7 @@
 // What a SKILL.md says, however it is written: split, strict and lenient reading, and what clients would refuse.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { splitFrontmatter } from '../../operator/harvest/frontmatter.ts';
+import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
 import { parseSkill } from '../../operator/harvest/skill.ts';
 import { processorTime } from '../fixtures/processor-time.ts';
 

@@ -1,7 +1,5 @@
 // Where a Markdown file's frontmatter begins and ends. Only `---` alone on the first line begins one: `---js` never runs.
 
-import { lineAt } from './yaml.ts';
-
 /** In bytes: a frontmatter that is longer is not looked for any further. */
 export const largestFrontmatter = 64 * 1024;
 
@@ -10,8 +8,11 @@ export type Frontmatter =
   /** `line`: where it begins, from 1. */
   | { kind: 'unclosed'; line: number }
   | { kind: 'tooLong'; line: number }
-  /** `line`: of the first line of `yaml`, from 1. Line ends are `\n`. */
-  | { kind: 'found'; yaml: string; line: number };
+  /**
+   * `line`: of the first line of `yaml`, from 1, whose line ends are `\n`. `body`: everything behind the line that closes
+   * it, as it stands.
+   */
+  | { kind: 'found'; yaml: string; line: number; body: string };
 
 /**
  * Splits off the frontmatter. A byte order mark and blank lines may stand before it; it ends at a line that is `---` or
@@ -31,7 +32,8 @@ export function splitFrontmatter(text: string): Frontmatter {
   }
   const yaml = window.slice(0, end.index).replaceAll('\r\n', '\n');
   if (Buffer.byteLength(yaml) > largestFrontmatter) return { kind: 'tooLong', line: begin };
-  return { kind: 'found', yaml, line: begin + 1 };
+  const body = text.slice(start + end.index + end[0].length).replace(/^\n/, '');
+  return { kind: 'found', yaml, line: begin + 1, body };
 }
 
 /** Where the first line begins that is not blank; undefined where it is indented or there is none. */
@@ -41,4 +43,11 @@ function firstLineWithText(text: string): number | undefined {
   const begin = ink.lastIndex;
   const at = ink.exec(text)?.index;
   return at === undefined || at === begin || text[at - 1] === '\n' ? at : undefined;
+}
+
+/** The line that a position is on, from 1. */
+export function lineAt(text: string, position: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line++;
+  return line;
 }
