@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ContentUnavailable } from '../../catalogue/content.ts';
 import { digestOf } from '../../catalogue/digest.ts';
 import { FilePool } from '../../catalogue/file-pool.ts';
+import { indexFormat } from '../../catalogue/index-file.ts';
 import { readIndex } from '../../catalogue/index-reader.ts';
 import { indexPath, segmentIndexPath, segmentPath } from '../../catalogue/layout.ts';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
@@ -56,7 +57,7 @@ test('an index.json that cannot be served is refused with its reason', async (t)
       'NewerFormat',
       /format 2.*up to 1.*upgrade the server/,
     ],
-    ['of no format', whole.replace('"format":1', '"format":"one"'), 'Corrupt', /format/],
+    ['of no format', whole.replace(`"format":${indexFormat}`, '"format":"one"'), 'Corrupt', /format/],
     ['of another shape', whole.replace('"sources"', '"springs"'), 'Corrupt', /sources/],
     ['changed in one letter', whole.replace('"main":', '"mian":').replace('"v1"', '"v2"'), 'Corrupt', /digest/],
   ];
