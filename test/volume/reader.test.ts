@@ -53,9 +53,9 @@ test('an index.json that cannot be served is refused with its reason', async (t)
     ['no object', '[1]', 'Corrupt', /format/],
     [
       'of a newer format',
-      JSON.stringify({ format: 2, doors: [] }),
+      JSON.stringify({ format: indexFormat + 1, doors: [] }),
       'NewerFormat',
-      /format 2.*up to 1.*upgrade the server/,
+      /format 3.*up to 2.*upgrade the server/,
     ],
     ['of no format', whole.replace(`"format":${indexFormat}`, '"format":"one"'), 'Corrupt', /format/],
     ['of another shape', whole.replace('"sources"', '"springs"'), 'Corrupt', /sources/],
