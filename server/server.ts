@@ -55,11 +55,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     failed: ({ reason }) => metrics.catalogueFailed(reason),
     looked: (result) => metrics.catalogueLooked(result),
   });
-  const endpoint = createEndpoint({
-    version: options.version,
-    logger,
-    read: ({ kind, library }) => metrics.read(kind, library),
-  });
+  const endpoint = createEndpoint({ version: options.version, logger });
   const app = createApp({
     catalogue: watch,
     endpoint,

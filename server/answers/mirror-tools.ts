@@ -4,6 +4,7 @@ import type { View } from '../view.ts';
 import { BadCursor } from './cursor.ts';
 import { defaultRows, listPage } from './listing.ts';
 import { contentsOf, resolve, type Target } from './read.ts';
+import { shortened } from './words.ts';
 
 export interface ToolText {
   type: 'text';
@@ -112,12 +113,6 @@ async function readAddress(view: View, uri: unknown): Promise<ToolAnswer> {
     throw error;
   }
 }
-
-const longestQuoted = 512;
-
-/** A URI as it may be quoted back. */
-export const shortened = (uri: string): string =>
-  uri.length > longestQuoted ? `${uri.slice(0, longestQuoted)}…` : uri;
 
 const said = (text: string): ToolAnswer => ({ content: [{ type: 'text', text }] });
 const failed = (text: string): ToolAnswer => ({ content: [{ type: 'text', text }], isError: true });

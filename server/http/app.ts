@@ -8,24 +8,22 @@ import Fastify, {
   type FastifyReply,
   LogController,
 } from 'fastify';
-import { requestChoices } from '../choices.ts';
-import { type Endpoint, eraOf } from '../mcp/endpoint.ts';
+import type { Logger } from 'pino';
+import type { Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
-import { methodLabel, type ServerMetrics } from '../metrics.ts';
-import { intersect, requestScope, settingScope } from '../scope.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
-import type { LoadFault } from '../snapshot/watch.ts';
-import { visible } from '../view.ts';
+import type { ServerMetrics } from '../metrics.ts';
 import { type AccessRules, refusal } from './access.ts';
+import type { CurrentCatalogue } from './catalogue.ts';
 import { clientErrorHandler } from './client-errors.ts';
-import { healthBody, readiness } from './health.ts';
+import { addMcp } from './mcp.ts';
+import { addProbes } from './probes.ts';
 
 export interface AppOptions {
-  catalogue: { readonly snapshot: Snapshot | undefined; readonly fault: LoadFault | undefined };
+  catalogue: CurrentCatalogue;
   endpoint: Endpoint;
   access: AccessRules;
   metrics: ServerMetrics;
-  logger: FastifyBaseLogger;
+  logger: Logger;
   /** As in ServerOptions. */
   lingerMs?: number;
 }
@@ -35,7 +33,6 @@ const bodyLimit = 256 * 1024;
 const longestUrl = 8192;
 /** A request that is not there whole by then is cut off. */
 const requestWithinMs = 30_000;
-const answerWithinMs = 60_000;
 /** A connection on which nothing moves for so long is cut: a client that does not read its answer keeps it in memory. */
 const silentForMs = 90_000;
 
@@ -45,11 +42,17 @@ interface RequestLabels {
   era: string;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    labels?: RequestLabels;
+  }
+}
+
 const unlabelled: RequestLabels = { method: 'other', era: 'none' };
 
 export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
-    loggerInstance: options.logger,
+    loggerInstance: options.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit,
     requestTimeout: requestWithinMs,
@@ -59,7 +62,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
   });
-  const labels = new WeakMap<object, RequestLabels>();
+  app.decorateRequest('labels');
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
@@ -79,7 +82,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (why !== undefined) return reply.code(403).send(jsonRpcErrorBody(rpcCodes.refused, why));
   });
   app.addHook('onResponse', async (request, reply) => {
-    const { method, era } = labels.get(request) ?? unlabelled;
+    const { method, era } = request.labels ?? unlabelled;
     const route = request.routeOptions.url ?? 'unknown';
     const seconds = reply.elapsedTime / 1000;
     if (route === '/mcp') options.metrics.request(method, era, seconds);
@@ -98,40 +101,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     }
   });
 
-  app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
-    const state = readiness(options.catalogue.snapshot, options.catalogue.fault, closing);
-    return reply.code(state.ready ? 200 : 503).send(state);
-  });
-  app.get('/health', async () => healthBody(options.catalogue.snapshot, options.catalogue.fault));
-
-  app.post('/mcp', async (request, reply) => {
-    const { snapshot } = options.catalogue;
-    const { headers, body } = request;
-    const { method, id } = messageOf(body);
-    labels.set(request, { method: methodLabel(method), era: eraOf(headers, body) });
-    if (snapshot === undefined) {
-      const message = 'No catalogue is loaded yet; GET /readyz says why';
-      return reply
-        .code(503)
-        .header('retry-after', '1')
-        .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
-    }
-    const query = queryOf(request.raw.url ?? '');
-    const scope = intersect(settingScope(snapshot.index.scope), requestScope(headers, query));
-    const context = { view: visible(snapshot, scope), choices: requestChoices(headers, query) };
-    const answer = await within(answerWithinMs, options.endpoint.answer(headers, body, context));
-    return sendAnswer(reply, answer);
-  });
-  app.route({
-    method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
-    url: '/mcp',
-    handler: async (_request, reply) =>
-      reply
-        .code(405)
-        .header('allow', 'POST')
-        .send(jsonRpcErrorBody(rpcCodes.refused, 'Method not allowed: there are no sessions and no streams, use POST')),
-  });
+  addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
+  addMcp(app, options);
   return app;
 }
 
@@ -139,7 +110,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 class NotJson extends Error {}
 class UnsupportedMediaType extends Error {}
-class TookTooLong extends Error {}
 
 function answerError(
   error: Error & { code?: string; statusCode?: number },
@@ -160,36 +130,4 @@ function answerError(
   }
   log.error({ err: error }, 'request failed');
   return answer(500, rpcCodes.internalError, 'Internal error');
-}
-
-function queryOf(url: string): URLSearchParams {
-  const mark = url.indexOf('?');
-  return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-}
-
-const messageOf = (body: unknown): { method?: unknown; id?: unknown } =>
-  typeof body === 'object' && body !== null ? body : {};
-
-async function sendAnswer(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
-  const type = answer.headers.get('content-type');
-  const allow = answer.headers.get('allow');
-  reply.code(answer.status);
-  if (type !== null) reply.type(type);
-  if (allow !== null) reply.header('allow', allow);
-  return reply.send(answer.body === null ? undefined : await answer.text());
-}
-
-/** The result, or TookTooLong after so many milliseconds. */
-async function within<T>(milliseconds: number, result: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await Promise.race([
-      result,
-      new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new TookTooLong(`no answer within ${milliseconds} ms`)), milliseconds);
-      }),
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

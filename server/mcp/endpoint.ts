@@ -6,10 +6,15 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import type { Logger } from 'pino';
 import { jsonRpcError, rpcCodes } from './json-rpc.ts';
-import { type FactoryOptions, makeServer, type RequestContext } from './server-factory.ts';
+import type { Era, RequestContext } from './method.ts';
+import { makeServer } from './server-factory.ts';
 
-export type Era = 'modern' | 'legacy';
+export interface EndpointOptions {
+  version: string;
+  logger: Logger;
+}
 
 export interface Endpoint {
   /** @param body the parsed JSON of a POST */
@@ -33,22 +38,22 @@ export function eraOf(headers: IncomingHttpHeaders, body: unknown): Era {
   return kind === 'legacy' ? 'legacy' : 'modern';
 }
 
-export function createEndpoint(options: FactoryOptions): Endpoint {
+export function createEndpoint({ version, logger }: EndpointOptions): Endpoint {
   const contexts = new WeakMap<Request, RequestContext>();
   const modern = createMcpHandler(
     ({ requestInfo }) => {
       const context = requestInfo && contexts.get(requestInfo);
       if (context === undefined) throw new Error('a request without a context');
-      return makeServer(context, options);
+      return makeServer(context, version);
     },
-    { legacy: 'reject', onerror: ({ name }) => options.logger.debug({ error: name }, 'request refused') },
+    { legacy: 'reject', onerror: ({ name }) => logger.debug({ error: name }, 'request refused') },
   );
   return {
     async answer(headers, body, context) {
       if (Array.isArray(body))
         return jsonRpcError(400, rpcCodes.invalidRequest, 'Batches are not served: send one request');
       const request = protocolRequest(headers);
-      if (eraOf(headers, body) === 'legacy') return answerLegacy(makeServer(context, options), request, body);
+      if (context.era === 'legacy') return answerLegacy(makeServer(context, version), request, body);
       // A stream on which nothing would ever be said.
       if (isRequest(body, 'subscriptions/listen')) {
         return jsonRpcError(404, rpcCodes.methodNotFound, 'Method not found', body.id);

@@ -200,7 +200,7 @@ describe('a client that does not read its answer', () => {
     test.after(() => watch.close());
     const app = createApp({
       catalogue: watch,
-      endpoint: createEndpoint({ version: '0', logger: silent, read: () => {} }),
+      endpoint: createEndpoint({ version: '0', logger: silent }),
       access: accessRules(namespace, gatewayName, '127.0.0.1'),
       metrics: createServerMetrics(),
       logger: silent,

@@ -1,0 +1,6 @@
+// Every method that Lyceum answers; the SDK answers the protocol's own (initialize, ping, server/discover).
+import type { Method } from './method.ts';
+import { resourceMethods } from './methods/resources.ts';
+import { toolMethods } from './methods/tools.ts';
+
+export const methods: readonly Method[] = [...resourceMethods, ...toolMethods];
