@@ -216,6 +216,7 @@ test('what a gateway serves, and to whom, is no part of the shape of its pods', 
   const served = {
     sources: { names: ['a'] },
     libraries: [{ name: 'a', title: 'A' }],
+    reindex: 'Anyone',
     scope: { library: 'a', tags: ['b'] },
     instructions: 'Read.',
   };

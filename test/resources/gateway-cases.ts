@@ -31,6 +31,7 @@ export const gatewayCases: Case[] = [
         { name: 'loki' },
       ],
       scope: { library: 'grafana', tags: ['ops'] },
+      reindex: 'Anyone',
       instructions: 'Read skill://grafana first.',
     },
   },
@@ -136,6 +137,7 @@ export const gatewayCases: Case[] = [
     spec: { scope: { library: 'a b' } },
     refused: on('spec.scope.library', library),
   },
+  { what: 'reindex for nobody', spec: { reindex: 'Nobody' }, refused: on('spec.reindex') },
   { what: 'two scope tags in one', spec: { scope: { tags: ['a,b'] } }, refused: on('spec.scope.tags[0]', oneWord) },
   { what: 'instructions that are too long', spec: { instructions: words(4097) }, refused: on('spec.instructions') },
 ];
