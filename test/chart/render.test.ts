@@ -222,6 +222,11 @@ describe('the operator', () => {
     for (const { name, readOnly } of operator.volumeMounts) assert.equal(readOnly ?? false, name !== 'volume', name);
   });
 
+  test("an annotation in the place of the chart's own stands once", async () => {
+    const values = { podAnnotations: { 'kubectl.kubernetes.io/default-container': 'proxy' } };
+    assert.deepEqual(podOf(await objects(helm4, { values })).metadata.annotations, values.podAnnotations);
+  });
+
   test('Node is told three quarters of the memory', async () => {
     for (const [limit, heap] of [
       ['512Mi', 384],

@@ -44,6 +44,21 @@ const refused: { what: string; values: Values; says: RegExp }[] = [
     says: /\/fileRoot'.*'hostPath' not allowed/,
   },
   {
+    what: 'a file root that "restricted" does not admit',
+    values: { fileRoot: { nfs: { server: 'files.example', path: '/' } } },
+    says: /\/fileRoot'.*'nfs' not allowed/,
+  },
+  {
+    what: 'a bound that the operator does not read',
+    values: { ceilings: { totalSize: '1.5Gi' } },
+    says: /\/ceilings\/totalSize/,
+  },
+  { what: 'a name that no object can have', values: { fullnameOverride: 'My_Lyceum' }, says: /\/fullnameOverride/ },
+  { what: 'no size', values: { volume: { size: null } }, says: /\/volume'.*missing property 'size'/ },
+  { what: 'no pull policy', values: { image: { pullPolicy: null } }, says: /missing property 'pullPolicy'/ },
+  { what: 'no bound on files', values: { ceilings: { files: null } }, says: /missing property 'files'/ },
+  { what: 'no word on a sidecar', values: { sidecar: null }, says: /missing property 'sidecar'/ },
+  {
     what: "a label in the place of the chart's own",
     values: { podLabels: { 'app.kubernetes.io/name': 'other' } },
     says: /\/podLabels/,
@@ -70,6 +85,11 @@ for (const helm of await helms()) {
   describe(helm.name, () => {
     for (const { what, values, says } of refused)
       test(`refuses ${what}, and says so`, async () => assert.match(await refusal(helm, values), says));
+
+    test('takes null where nothing is needed', async () => {
+      const values = { resources: null, proxy: null, image: { tag: null }, podLabels: null, namespaces: null };
+      await rendered(helm, { values });
+    });
 
     test('takes a chart around this one', async () => {
       await rendered(helm, { values: { global: { team: 'platform' } } });
