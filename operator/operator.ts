@@ -5,6 +5,7 @@ import type { Limits } from '../upstream/limits.ts';
 import { systemClock } from './clock.ts';
 import { GatewayPods } from './gateway/gateway-pods.ts';
 import { GatewayReconciler } from './gateway/gateway-reconciler.ts';
+import { type Reindexed, type ReindexRefusal, reindex } from './gateway/reindex.ts';
 import type { PodSettings } from './gateway/render.ts';
 import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from './kubernetes/cluster.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -37,6 +38,8 @@ export interface RunningOperator {
   synced(): boolean;
   /** What a gateway shows has changed from outside, its URL for example. */
   reconcileGateway(key: ObjectKey): void;
+  /** Looks now at every source that a gateway selects. @throws when the operator stops meanwhile */
+  reindex(gateway: ObjectKey): Promise<Reindexed | ReindexRefusal>;
   /** Stops taking work, aborts fetches, waits for what is under way. */
   close(): Promise<void>;
 }
@@ -106,6 +109,12 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     void sources.trigger(source).then(() => sourceController.enqueue(source));
   };
 
+  const lookNow = (source: ObjectKey): Promise<boolean> => {
+    const looked = sources.askLook(source);
+    sourceController.enqueue(source);
+    return looked;
+  };
+
   const collector = new Collector({ cluster, volume, clock, measured: metrics.volumeBytes, log });
   cluster.sources.onChange((key) => {
     sourceController.enqueue(key);
@@ -144,6 +153,14 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   return {
     synced: () => [cluster.sources, cluster.gateways, cluster.configMaps].every((store) => store.synced),
     reconcileGateway: (key) => gatewayController.enqueue(key),
+    reindex: (gateway) =>
+      reindex(gateway, {
+        cluster,
+        look: lookNow,
+        published: (key) => gatewayController.reconciled(key),
+        generation: (key) => gateways.generation(key),
+        stop: signal,
+      }),
     async close() {
       stop.abort();
       await running;

@@ -39,6 +39,11 @@ export class GatewayReconciler {
     this.#options = options;
   }
 
+  /** The generation that is published, as far as is known since the start. */
+  generation(key: ObjectKey): number | undefined {
+    return this.#published.get(key)?.generation;
+  }
+
   /** @throws KubernetesError when the status cannot be written */
   async reconcile(key: ObjectKey): Promise<ReconcileResult> {
     const gateway = this.#options.cluster.gateways.get(key);

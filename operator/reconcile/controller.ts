@@ -43,6 +43,8 @@ const panics = [TypeError, RangeError, ReferenceError, SyntaxError];
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: WorkQueue;
+  /** Who waits for a reconcile that has not begun yet. */
+  readonly #waiting = new Map<ObjectKey, PromiseWithResolvers<void>>();
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -53,6 +55,14 @@ export class Controller {
   /** The object may have changed, or something it depends on. Cheap, and safe to call before `run`. */
   enqueue(key: ObjectKey): void {
     this.#queue.add(key);
+  }
+
+  /** Enqueues the object, and resolves when a reconcile that begins after this call has ended, however it went. */
+  reconciled(key: ObjectKey): Promise<void> {
+    const waiting = this.#waiting.get(key) ?? Promise.withResolvers<void>();
+    this.#waiting.set(key, waiting);
+    this.#queue.add(key);
+    return waiting.promise;
   }
 
   /** Works until the signal aborts; resolves when the reconciles under way have ended. Never rejects. */
@@ -68,10 +78,13 @@ export class Controller {
 
   async #work(signal: AbortSignal): Promise<void> {
     for (let key = await this.#queue.get(); key !== undefined; key = await this.#queue.get()) {
+      const waiting = this.#waiting.get(key);
+      this.#waiting.delete(key);
       this.#options.metrics.active(1);
       await this.#reconcile(key, signal);
       this.#options.metrics.active(-1);
       this.#queue.done(key);
+      waiting?.resolve();
     }
   }
 

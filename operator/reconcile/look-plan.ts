@@ -23,6 +23,8 @@ export interface LookQuestion {
   /** Value of the annotation `lyceum.dev/requestedAt`, and the value that was handled last. */
   request: string | undefined;
   handledRequest: string | undefined;
+  /** Somebody waits for a look. */
+  asked: boolean;
   now: number;
 }
 
@@ -33,8 +35,8 @@ export interface LookQuestion {
 export type LookPlan = { look: 'fetch' | 'probe' } | { look: 'none'; inSeconds?: number };
 
 export function planLook(question: LookQuestion): LookPlan {
-  const { memory, publishedSpec, spec, generation, lookedGeneration, request, handledRequest, now } = question;
-  const requested = request !== undefined && request !== handledRequest;
+  const { memory, publishedSpec, spec, generation, lookedGeneration, request, handledRequest, asked, now } = question;
+  const requested = asked || (request !== undefined && request !== handledRequest);
   if (requested) return { look: 'fetch' };
   const unfinished = publishedSpec !== spec;
   const due =

@@ -12,6 +12,7 @@ import { parseSkillSource } from '../resources/parse.ts';
 import { parseDuration } from '../resources/quantities.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { Backends } from '../source/backends.ts';
+import { AskedLooks, type TellLook } from './asked-looks.ts';
 import { rfc3339, shortened } from './conditions.ts';
 import type { ReconcileResult } from './controller.ts';
 import { deadlineOf } from './deadline.ts';
@@ -61,11 +62,14 @@ interface Chain {
   object: KubernetesObject;
   state: SourceState;
   request: string | undefined;
+  /** Somebody waits for a look. */
+  asked: TellLook | undefined;
 }
 
 export class SourceReconciler {
   readonly #options: SourceReconcilerOptions;
   readonly #states: SourceStates;
+  readonly #asked = new AskedLooks();
 
   constructor(options: SourceReconcilerOptions) {
     this.#options = options;
@@ -86,6 +90,14 @@ export class SourceReconciler {
     if (state) state.triggered = true;
   }
 
+  /**
+   * The next reconcile looks, whatever the probe would say; the caller enqueues it.
+   * @returns whether the source was looked at, and did not fail exactly as it had before
+   */
+  askLook(key: ObjectKey): Promise<boolean> {
+    return this.#asked.ask(key);
+  }
+
   /** resourceVersion of the Secret that a source's last look used, `absent` for none, undefined before a look. */
   async secretVersion(key: ObjectKey): Promise<string | undefined> {
     return (await this.#states.get(key))?.secretVersion;
@@ -93,16 +105,25 @@ export class SourceReconciler {
 
   /** @throws KubernetesError when the status cannot be written */
   async reconcile(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult> {
+    const asked = this.#asked.take(key);
+    try {
+      return await this.#reconcile(key, asked, signal);
+    } finally {
+      asked?.(false);
+    }
+  }
+
+  async #reconcile(key: ObjectKey, asked: TellLook | undefined, signal: AbortSignal): Promise<ReconcileResult> {
     const object = this.#options.cluster.sources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return this.#forget(key);
-    const asked = object.metadata.annotations[requestAnnotation];
-    const request = asked === undefined ? undefined : shortened(asked, longestRequest);
+    const requestedAt = object.metadata.annotations[requestAnnotation];
+    const request = requestedAt === undefined ? undefined : shortened(requestedAt, longestRequest);
     const state = await this.#states.of(object).catch((error: unknown) => {
       if (error instanceof SourceFault) return error;
       throw error;
     });
     if (state instanceof SourceFault) return this.#failUnread(object, state);
-    const chain: Chain = { key, object, state, request };
+    const chain: Chain = { key, object, state, request, asked };
     const parsed = parseSkillSource(object);
     if (!parsed.ok) return this.#fail(chain, new SourceFault('InvalidSpec', parsed.message));
     chain.state.settings = settingsOf(object, parsed.spec);
@@ -136,7 +157,7 @@ export class SourceReconciler {
   }
 
   async #lookWhenDue(chain: Chain, spec: SkillSourceSpec, signal: AbortSignal): Promise<ReconcileResult> {
-    const { object, state, request } = chain;
+    const { object, state, request, asked } = chain;
     const { ceiling, now } = this.#options;
     const settings = settingsOf(object, spec);
     const limits = effectiveLimits(spec.limits, ceiling);
@@ -149,6 +170,7 @@ export class SourceReconciler {
       lookedGeneration: state.lookedGeneration,
       request,
       handledRequest: state.handledRequest,
+      asked: asked !== undefined,
       now: now(),
     });
     if (plan.look === 'none') {
@@ -247,6 +269,7 @@ export class SourceReconciler {
     }
     metrics.succeeded(key, now() / 1000);
     if (outcome.found === 'published' || recovered) this.#options.changed(key);
+    chain.asked?.(true);
     await this.#tell(chain, { state: 'ready' });
     return state.dueAt === undefined ? {} : { requeueAfterSeconds: (state.dueAt - now()) / 1000 };
   }
@@ -272,6 +295,7 @@ export class SourceReconciler {
       log.warn({ source: key, reason, message }, 'source failed');
       this.#options.changed(key);
     }
+    chain.asked?.(before?.reason !== reason || before.message !== message);
     await this.#tell(chain, { state: 'failed', reason, message });
     return delay === undefined ? {} : { requeueAfterSeconds: delay };
   }

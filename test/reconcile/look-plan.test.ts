@@ -10,6 +10,7 @@ const settled: LookQuestion = {
   lookedGeneration: 1,
   request: undefined,
   handledRequest: undefined,
+  asked: false,
   now: 4_000,
 };
 
@@ -54,4 +55,8 @@ test('who asks with lyceum.dev/requestedAt gets a look that skips the fingerprin
   assert.deepEqual(planLook({ ...settled, request: 'now' }), { look: 'fetch' });
   assert.deepEqual(planLook({ ...settled, request: 'now', handledRequest: 'now' }), { look: 'none', inSeconds: 6 });
   assert.deepEqual(planLook({ ...settled, request: 'again', handledRequest: 'now' }), { look: 'fetch' });
+});
+
+test('who waits for a look gets one that skips the fingerprint check', () => {
+  assert.deepEqual(planLook({ ...settled, asked: true }), { look: 'fetch' });
 });
