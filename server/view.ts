@@ -1,24 +1,40 @@
 // A view: what one scope lets through of one snapshot. Every answer is made from a view, so no door can forget the scope.
+import type { ArtifactKind } from '../catalogue/source-catalogue.ts';
 import { type Ceiling, type Scope, scopeKey } from './scope.ts';
-import type { Library, PackFile, Skill, Snapshot, SourceContent } from './snapshot/snapshot.ts';
+import {
+  type Artifact,
+  artifactKinds,
+  type ByKind,
+  type Library,
+  type PackFile,
+  type Snapshot,
+  type SourceContent,
+} from './snapshot/snapshot.ts';
 
-/** A library with what is visible of it; it may have no skill, or no file, but not neither. */
+/** A library with what is visible of it; some of it may be empty, but not everything. */
 export interface VisibleLibrary {
   library: Library;
-  skills: readonly Skill[];
+  /** Each kind sorted by address. */
+  artifacts: ByKind<readonly Artifact[]>;
   files: readonly PackFile[];
 }
 
 export interface View {
   snapshot: Snapshot;
   /** Sorted by qualified address. */
-  skills: readonly Skill[];
+  skills: readonly Artifact[];
+  /** Sorted by name. */
+  prompts: readonly Artifact[];
+  /** Libraries of which anything is visible. */
   libraries: ReadonlyMap<string, VisibleLibrary>;
   /** Groups with a visible skill, and those skills. */
-  groups: ReadonlyMap<string, readonly Skill[]>;
-  seesSkill(skill: Skill): boolean;
+  groups: ReadonlyMap<string, readonly Artifact[]>;
+  sees(artifact: Artifact): boolean;
   seesFile(file: PackFile): boolean;
-  /** How long an answer may be kept, in milliseconds: the shortest refresh in scope, at most 300 s; 60 s with none. */
+  /**
+   * How long an answer may be kept, in milliseconds: the shortest refresh in scope, at most 300 s; 60 s with none; not at
+   * all where a source in scope is read live.
+   */
   ttlMs: number;
 }
 
@@ -50,71 +66,99 @@ export function visible(snapshot: Snapshot, scope: Scope): View {
 }
 
 function makeView(snapshot: Snapshot, scope: Scope): View {
-  const rules = scope.map((level) => ruleOf(snapshot, level));
-  const reachesSkill = (rule: Rule, skill: Skill): boolean =>
-    rule.sources.has(skill.from) && (rule.group === undefined || rule.group === skill.row.group);
-  // A group lets through the shared files of the libraries in which the other levels leave it a skill.
-  const librariesOfGroups = rules
-    .filter(({ group }) => group !== undefined)
-    .map((rule) => {
-      const others = rules.filter((other) => other !== rule);
-      const members = snapshot.groups.get(rule.group!) ?? [];
-      return new Set(
-        members.filter((skill) => others.every((other) => reachesSkill(other, skill))).map(({ from }) => from.library),
-      );
-    });
-  const seesSkill = (skill: Skill): boolean => rules.every((rule) => reachesSkill(rule, skill));
-  const seesSource = (from: SourceContent): boolean =>
-    rules.every(({ sources }) => sources.has(from)) &&
-    librariesOfGroups.every((libraries) => libraries.has(from.library));
-  const sourcesSeen = new Set(snapshot.sources.map(({ content }) => content).filter(seesSource));
-  const seesFile = (file: PackFile): boolean => sourcesSeen.has(file.from);
+  const levels = scope.map((level) => levelOf(snapshot, level));
+  const grouped = levels.filter(({ group }) => group !== undefined);
+  const seesSkill = (skill: Artifact): boolean => levels.every((level) => reachesSkill(level, skill));
+  // A group lets through what its libraries share, where the other levels leave it a skill.
+  const librariesOfGroups = grouped.map((level) => {
+    const others = levels.filter((other) => other !== level);
+    const members = snapshot.groups.get(level.group!) ?? [];
+    const left = members.filter((skill) => others.every((other) => reachesSkill(other, skill)));
+    return new Set(left.map(({ from }) => from.library));
+  });
+  const contents = snapshot.sources.map(({ content }) => content);
+  const shared = contents.filter(({ library }) => librariesOfGroups.every((libraries) => libraries.has(library)));
+  const reached = (kind: ArtifactKind): ReadonlySet<SourceContent> =>
+    new Set(shared.filter((from) => levels.every(({ sources }) => sources[kind].has(from))));
+  const sources: ByKind<ReadonlySet<SourceContent>> = {
+    skill: reached('skill'),
+    prompt: reached('prompt'),
+    rule: reached('rule'),
+    profile: reached('profile'),
+  };
+  const sees = (artifact: Artifact): boolean =>
+    artifact.kind === 'skill' ? seesSkill(artifact) : sources[artifact.kind].has(artifact.from);
+  const seesFile = ({ from }: PackFile): boolean => sources[kindOfFiles].has(from);
 
-  const skills = rules.length === 0 ? snapshot.skills : snapshot.skills.filter(seesSkill);
-  const groups = new Map<string, Skill[]>();
-  const skillsOf = new Map<string, Skill[]>();
-  for (const skill of skills) {
-    put(skillsOf, skill.from.library, skill);
-    const { group } = skill.row;
-    if (group !== undefined && snapshot.groups.has(group)) put(groups, group, skill);
-  }
   const libraries = new Map<string, VisibleLibrary>();
   for (const library of snapshot.libraries.values()) {
+    const ofKind = (kind: ArtifactKind): readonly Artifact[] => {
+      const whole = library.contents.every((from) => sources[kind].has(from));
+      const { all } = library.shelves[kind];
+      return whole && (kind !== 'skill' || grouped.length === 0) ? all : all.filter(sees);
+    };
+    const artifacts: ByKind<readonly Artifact[]> = {
+      skill: ofKind('skill'),
+      prompt: ofKind('prompt'),
+      rule: ofKind('rule'),
+      profile: ofKind('profile'),
+    };
     const files = library.files.filter(seesFile);
-    const seen = skillsOf.get(library.name) ?? [];
-    if (seen.length > 0 || files.length > 0) libraries.set(library.name, { library, skills: seen, files });
+    const anything = files.length > 0 || artifactKinds.some((kind) => artifacts[kind].length > 0);
+    if (anything) libraries.set(library.name, { library, artifacts, files });
   }
-  const refreshes = snapshot.sources
-    .filter(({ content }) => sourcesSeen.has(content))
-    .flatMap(({ settings: { refreshSeconds } }) => (refreshSeconds === undefined ? [] : [refreshSeconds]));
-  const ttl = refreshes.length === 0 ? ttlWithoutRefresh : Math.min(longestTtl, ...refreshes);
-  return { snapshot, skills, libraries, groups, seesSkill, seesFile, ttlMs: ttl * 1000 };
-}
-
-/** One level of a scope, against a snapshot: what a source decides is decided once a source, not once a skill. */
-interface Rule {
-  group: string | undefined;
-  sources: ReadonlySet<SourceContent>;
-}
-
-/** The tag that every skill has, and every file beside the skills. */
-const kindWord = 'skill';
-
-function ruleOf(snapshot: Snapshot, { library, tags }: Ceiling): Rule {
-  // A library's name always means the library; any other word means a group.
-  const isLibrary = library !== undefined && snapshot.libraries.has(library);
-  const wanted = tags && new Set(tags);
-  const isWanted = (from: SourceContent): boolean =>
-    wanted === undefined || wanted.has(kindWord) || !from.tags.isDisjointFrom(wanted);
-  const contents = snapshot.sources.map(({ content }) => content);
+  const everything = levels.length === 0;
+  const inScope = snapshot.sources.filter(({ content }) => artifactKinds.some((kind) => sources[kind].has(content)));
   return {
-    group: isLibrary ? undefined : library,
-    sources: new Set(contents.filter((from) => (!isLibrary || library === from.library) && isWanted(from))),
+    snapshot,
+    skills: everything ? snapshot.skills : [...libraries.values()].flatMap(({ artifacts }) => artifacts.skill),
+    prompts: everything ? snapshot.prompts : snapshot.prompts.filter(sees),
+    libraries,
+    groups: everything ? snapshot.groups : groupsSeen(snapshot, seesSkill),
+    sees,
+    seesFile,
+    ttlMs: ttlOf(inScope.map(({ settings }) => settings)),
   };
 }
 
-function put<T>(table: Map<string, T[]>, key: string, value: T): void {
-  const list = table.get(key);
-  if (list) list.push(value);
-  else table.set(key, [value]);
+function groupsSeen({ groups }: Snapshot, seesSkill: (skill: Artifact) => boolean): Map<string, Artifact[]> {
+  const seen = new Map<string, Artifact[]>();
+  for (const [group, members] of groups) {
+    const visibleMembers = members.filter(seesSkill);
+    if (visibleMembers.length > 0) seen.set(group, visibleMembers);
+  }
+  return seen;
 }
+
+function ttlOf(sources: readonly { refreshSeconds?: number | undefined; live?: unknown }[]): number {
+  if (sources.some(({ live }) => live !== undefined)) return 0;
+  const refreshes = sources.flatMap(({ refreshSeconds }) => (refreshSeconds === undefined ? [] : [refreshSeconds]));
+  return 1000 * (refreshes.length === 0 ? ttlWithoutRefresh : Math.min(longestTtl, ...refreshes));
+}
+
+/** One level of a scope, against a snapshot: what a source decides is decided once a source, not once an artifact. */
+interface Level {
+  group: string | undefined;
+  /** By kind, since the kind's word is a tag of every artifact of that kind. */
+  sources: ByKind<ReadonlySet<SourceContent>>;
+}
+
+/** The files of a library beside its skills have the tags of skills. */
+const kindOfFiles = 'skill';
+
+function levelOf(snapshot: Snapshot, { library, tags }: Ceiling): Level {
+  // A library's name always means the library; any other word means a group.
+  const isLibrary = library !== undefined && snapshot.libraries.has(library);
+  const wanted = tags && new Set(tags);
+  const contents = snapshot.sources.map(({ content }) => content);
+  const inLibrary = new Set(contents.filter((from) => !isLibrary || library === from.library));
+  const tagged = new Set([...inLibrary].filter(({ tags: own }) => wanted === undefined || !own.isDisjointFrom(wanted)));
+  const ofKind = (kind: ArtifactKind) => (wanted?.has(kind) ? inLibrary : tagged);
+  return {
+    group: isLibrary ? undefined : library,
+    sources: { skill: ofKind('skill'), prompt: ofKind('prompt'), rule: ofKind('rule'), profile: ofKind('profile') },
+  };
+}
+
+const reachesSkill = ({ group, sources }: Level, skill: Artifact): boolean =>
+  sources.skill.has(skill.from) && (group === undefined || group === skill.row.group);

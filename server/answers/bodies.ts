@@ -1,10 +1,10 @@
 // The bodies that stand behind an address without being a file: indexes, lists of files, manifests.
 import { addressScheme, listedUri } from '../../catalogue/address.ts';
-import type { PackFile, Skill } from '../snapshot/snapshot.ts';
+import type { Artifact, PackFile } from '../snapshot/snapshot.ts';
 import { counted } from './words.ts';
 
 /** The index of a library or a group. @param skills sorted by qualified address */
-export function indexBody(selector: string, skills: readonly Skill[]): string {
+export function indexBody(selector: string, skills: readonly Artifact[]): string {
   const lines = skills.map(({ qualified, row: { description } }) =>
     description === '' ? addressScheme + qualified : `${addressScheme}${qualified}: ${description}`,
   );
@@ -30,7 +30,7 @@ export function filesBody(library: string, files: readonly PackFile[]): string {
 }
 
 /** Every file of a skill with its size and digest, as JSON. Paths are raw, sorted by code point. */
-export function manifestBody({ qualified, row }: Skill): string {
+export function manifestBody({ qualified, row }: Artifact): string {
   const files = row.files.map(({ path, size, digest }) => ({ path, size, hash: digest }));
   return JSON.stringify({ skill: qualified, files }, null, 2);
 }

@@ -1,6 +1,6 @@
 // The listing: a row for each index, and on demand a row for each skill. Sorted, and given in pages.
 import { listedUri } from '../../catalogue/address.ts';
-import { byAscii, mainFile, type Skill } from '../snapshot/snapshot.ts';
+import { type Artifact, byAscii, mainFile } from '../snapshot/snapshot.ts';
 import type { View, VisibleLibrary } from '../view.ts';
 import { cursorOf, keyOf } from './cursor.ts';
 import { counted, inWords } from './words.ts';
@@ -53,15 +53,15 @@ export const defaultRows = (view: View): Row[] => indexRows(view).map(({ row }) 
 // Keys sort as the rows do: the indexes by library, index, groups and files; then the skills by qualified address.
 const keyShape = /^(d\0[^\0]+\0([02]|1\0[^\0]+)|s\0[^\0]+)$/;
 const keyFrom = (...parts: string[]): string => parts.join('\0');
-const skillKey = (skill: Skill): string => keyFrom('s', skill.qualified);
+const skillKey = (skill: Artifact): string => keyFrom('s', skill.qualified);
 
-function rowAt(indexes: readonly KeyedRow[], skills: readonly Skill[], at: number): KeyedRow {
+function rowAt(indexes: readonly KeyedRow[], skills: readonly Artifact[], at: number): KeyedRow {
   if (at < indexes.length) return indexes[at]!;
   const skill = skills[at - indexes.length]!;
   return { key: skillKey(skill), row: skillRow(skill) };
 }
 
-function firstBehind(indexes: readonly KeyedRow[], skills: readonly Skill[], behind: string): number {
+function firstBehind(indexes: readonly KeyedRow[], skills: readonly Artifact[], behind: string): number {
   let low = 0;
   let high = indexes.length + skills.length;
   while (low < high) {
@@ -73,7 +73,7 @@ function firstBehind(indexes: readonly KeyedRow[], skills: readonly Skill[], beh
   return low;
 }
 
-function skillRow({ qualified, row }: Skill): Row {
+function skillRow({ qualified, row }: Artifact): Row {
   const name = `${qualified}/SKILL.md`;
   const mimeType = mainFile(row)?.mediaType ?? 'text/markdown';
   return { uri: listedUri(name), name, description: row.description, mimeType };
@@ -98,7 +98,7 @@ function makeIndexRows(view: View): KeyedRow[] {
   for (const name of [...view.libraries.keys()].sort(byAscii)) {
     const visible = view.libraries.get(name)!;
     const groups = groupsOf(view, visible);
-    if (visible.skills.length > 0) add(keyFrom('d', name, '0'), name, libraryDescription(visible, groups));
+    if (visible.artifacts.skill.length > 0) add(keyFrom('d', name, '0'), name, libraryDescription(visible, groups));
     for (const group of groups) {
       if (listedGroups.has(group)) continue;
       listedGroups.add(group);
@@ -112,21 +112,22 @@ function makeIndexRows(view: View): KeyedRow[] {
   return rows;
 }
 
-function groupsOf(view: View, { skills }: VisibleLibrary): string[] {
+function groupsOf(view: View, { artifacts }: VisibleLibrary): string[] {
   const groups = new Set<string>();
-  for (const { row } of skills) if (row.group !== undefined && view.groups.has(row.group)) groups.add(row.group);
+  for (const { row } of artifacts.skill)
+    if (row.group !== undefined && view.groups.has(row.group)) groups.add(row.group);
   return [...groups].sort(byAscii);
 }
 
-function libraryDescription({ library, skills }: VisibleLibrary, groups: readonly string[]): string {
+function libraryDescription({ library, artifacts }: VisibleLibrary, groups: readonly string[]): string {
   const grouping = groups.length === 0 ? '' : ` in ${counted(groups.length, 'group')}: ${groups.join(', ')}`;
-  const contents = `${counted(skills.length, 'skill')}${grouping}.`;
+  const contents = `${counted(artifacts.skill.length, 'skill')}${grouping}.`;
   const { name, title, description } = library;
   if (title === undefined && description === undefined) return `The ${name} pack — ${contents}`;
   return `${title ?? name}: ${contents}${description === undefined ? '' : ` ${description}`}`;
 }
 
-function groupDescription(skills: readonly Skill[]): string {
+function groupDescription(skills: readonly Artifact[]): string {
   const libraries = [...new Set(skills.map(({ from }) => from.library))].sort(byAscii);
   return `${counted(skills.length, 'skill')} in the ${inWords(libraries)} ${libraries.length === 1 ? 'pack' : 'packs'}.`;
 }

@@ -2,7 +2,7 @@
 import { addressScheme, listedUri } from '../../catalogue/address.ts';
 import type { FileRow } from '../../catalogue/source-catalogue.ts';
 import { artifactFile } from '../snapshot/keys.ts';
-import { mainFile, type Skill } from '../snapshot/snapshot.ts';
+import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
 import { filesBody, indexBody, manifestBody } from './bodies.ts';
 
@@ -36,7 +36,7 @@ export function resolve(view: View, uri: string): Target | undefined {
 }
 
 function resolveIndex(view: View, name: string): Target | undefined {
-  const skills = view.snapshot.libraries.has(name) ? view.libraries.get(name)?.skills : view.groups.get(name);
+  const skills = view.snapshot.libraries.has(name) ? view.libraries.get(name)?.artifacts.skill : view.groups.get(name);
   if (skills === undefined || skills.length === 0) return undefined;
   const library = view.snapshot.libraries.has(name) ? name : skills[0]!.from.library;
   return { kind: 'index', library, mimeType: 'text/markdown', text: indexBody(name, skills) };
@@ -47,10 +47,10 @@ function resolveContent(view: View, libraryName: string, rest: string): Target |
   if (visible === undefined) return undefined;
   const { library } = visible;
   const segments = rest.split('/');
-  for (let taken = Math.min(library.depth, segments.length); taken > 0; taken--) {
-    const skill = library.skillAt.get(segments.slice(0, taken).join('/'));
+  for (let taken = Math.min(library.shelves.skill.depth, segments.length); taken > 0; taken--) {
+    const skill = library.shelves.skill.at.get(segments.slice(0, taken).join('/'));
     if (skill === undefined) continue;
-    return view.seesSkill(skill) ? resolveInSkill(skill, segments.slice(taken).join('/')) : undefined;
+    return view.sees(skill) ? resolveInSkill(skill, segments.slice(taken).join('/')) : undefined;
   }
   if (rest === '_files') {
     if (visible.files.length === 0) return undefined;
@@ -66,7 +66,7 @@ function resolveContent(view: View, libraryName: string, rest: string): Target |
   return fileTarget('file', libraryName, file.row, `${libraryName}/${file.row.path}`);
 }
 
-function resolveInSkill(skill: Skill, path: string): Target | undefined {
+function resolveInSkill(skill: Artifact, path: string): Target | undefined {
   const { library } = skill.from;
   if (path === '_manifest') {
     return { kind: 'skill', library, mimeType: 'application/json', text: manifestBody(skill) };

@@ -1,22 +1,20 @@
 // What GET /health says: the state of the catalogue and of each source. No address of a backend, no message of one.
-import type { Snapshot, Source } from '../snapshot/snapshot.ts';
+import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
+import { countsOf, type Snapshot, type Source, servedCounts } from '../snapshot/snapshot.ts';
 import type { LoadFault } from '../snapshot/watch.ts';
 
 /** The scope is ignored here; the state is told of the whole gateway. @param fault why a newer catalogue is not served */
 export function healthBody(snapshot: Snapshot | undefined, fault: LoadFault | undefined) {
   const problem = fault === undefined ? {} : { catalogue: fault };
   if (snapshot === undefined) return { status: 'starting', ...problem };
-  const { index, skills, sources } = snapshot;
+  const { index, sources } = snapshot;
   const alive = sources.filter(({ settings: { state } }) => state === 'ok' || state === 'stale');
   return {
     status: 'ok',
     generation: index.generation,
     built: index.published,
     libraries: [...new Set(alive.map(({ settings }) => settings.library))].sort(),
-    skills: skills.length,
-    prompts: 0,
-    rules: 0,
-    profiles: 0,
+    ...inPlural(servedCounts(snapshot)),
     sources: Object.fromEntries(sources.map((source) => [source.settings.name, sourceState(source)])),
     ...problem,
   };
@@ -27,16 +25,20 @@ function sourceState({ settings, content }: Source) {
   return {
     status: state,
     library,
-    skills: content.skills.length,
-    prompts: 0,
-    rules: 0,
-    profiles: 0,
+    ...inPlural(countsOf([content.artifacts])),
     files: content.files.length,
     ...(built === undefined ? {} : { built }),
     ...(revision === undefined ? {} : { fingerprint: revision }),
     ...(reason === undefined || state === 'ok' ? {} : { error: reason }),
   };
 }
+
+const inPlural = ({ skill, prompt, rule, profile }: Record<ArtifactKind, number>) => ({
+  skills: skill,
+  prompts: prompt,
+  rules: rule,
+  profiles: profile,
+});
 
 export type Readiness = { ready: true } | { ready: false; why: string };
 

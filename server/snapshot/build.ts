@@ -3,13 +3,16 @@ import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index, IndexSource, LibrarySetting } from '../../catalogue/index-file.ts';
 import { byCodePoint } from '../../catalogue/names.ts';
 import { Slices } from '../../catalogue/slices.ts';
-import type { SourceCatalogue } from '../../catalogue/source-catalogue.ts';
+import type { ArtifactKind, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
 import { keyedFiles } from './keys.ts';
 import {
+  type Artifact,
+  artifactKinds,
+  type ByKind,
   byAscii,
   type Library,
   type PackFile,
-  type Skill,
+  type Shelf,
   type Snapshot,
   type Source,
   type SourceContent,
@@ -54,14 +57,14 @@ export async function buildSnapshot(
       before !== undefined &&
       before.contents.length === contents.length &&
       before.contents.every((one, at) => one === contents[at]);
-    const shelves = shared ? before : await shelve(contents, slices);
-    libraries.set(name, named(name, setting, shelves));
+    const stock = shared ? before : await stockOf(contents, slices);
+    libraries.set(name, named(name, setting, stock));
   }
 
-  const skills: Skill[] = [];
-  const groups = new Map<string, Skill[]>();
+  const skills: Artifact[] = [];
+  const groups = new Map<string, Artifact[]>();
   for (const library of libraries.values()) {
-    for (const skill of library.skills) {
+    for (const skill of library.shelves.skill.all) {
       skills.push(skill);
       const { group } = skill.row;
       if (group !== undefined && !libraries.has(group)) {
@@ -72,7 +75,12 @@ export async function buildSnapshot(
       if (slices.over) await slices.turn();
     }
   }
-  return { index, content, libraries, groups, skills, sources };
+  const prompts: Artifact[] = [];
+  for (const name of ordered.toSorted((a, b) => byAscii(`${a}_`, `${b}_`))) {
+    for (const prompt of libraries.get(name)!.shelves.prompt.all) prompts.push(prompt);
+    if (slices.over) await slices.turn();
+  }
+  return { index, content, libraries, groups, skills, prompts, sources };
 }
 
 function sameContent(
@@ -87,58 +95,65 @@ function sameContent(
   return decisive(before.settings, tagsBefore) === decisive(source, libraryTags);
 }
 
+/** What stands between a library's name and an artifact's address. */
+const places: ByKind<string> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
+
+const isKind = (kind: string): kind is ArtifactKind => Object.hasOwn(places, kind);
+
 async function sourceContent(
   source: IndexSource,
   libraryTags: readonly string[],
   catalogues: ReadonlyMap<string, SourceCatalogue>,
   slices: Slices,
 ): Promise<SourceContent> {
-  const skills: Skill[] = [];
+  const found: ByKind<Artifact[]> = { skill: [], prompt: [], rule: [], profile: [] };
+  const artifacts: Record<ArtifactKind, readonly Artifact[]> = { ...found };
   const files: PackFile[] = [];
   const content: SourceContent = {
     name: source.name,
     library: source.library,
     tags: new Set([source.library, source.name, ...libraryTags, ...source.tags].filter((tag) => tag !== '')),
-    skills,
+    artifacts,
     files,
   };
   const catalogue = catalogues.get(source.name);
   if (catalogue === undefined) return content;
   const moves = new Map(source.moves.map((move) => [`${move.kind} ${move.from}`, move]));
-  const taken = new Set<string>();
+  const taken: ByKind<Set<string>> = { skill: new Set(), prompt: new Set(), rule: new Set(), profile: new Set() };
   for (const row of catalogue.artifacts) {
     if (slices.over) await slices.turn();
-    if (row.kind !== 'skill' || taken.has(row.address)) continue;
-    taken.add(row.address);
-    const move = moves.get(`skill ${row.address}`);
+    const { kind } = row;
+    if (!isKind(kind) || taken[kind].has(row.address)) continue;
+    taken[kind].add(row.address);
+    const move = moves.get(`${kind} ${row.address}`);
     const address = move === undefined ? row.address : move.to;
-    if (address !== undefined) skills.push({ from: content, address, qualified: `${source.library}/${address}`, row });
+    if (address === undefined) continue;
+    found[kind].push({ kind, from: content, address, qualified: `${source.library}${places[kind]}${address}`, row });
   }
   for (const row of catalogue.files) {
     if (slices.over) await slices.turn();
     if (!moves.has(`file ${row.path}`)) files.push({ from: content, row });
   }
-  content.skills = await sortInSlices(skills, (a, b) => byAscii(a.address, b.address), slices);
+  for (const kind of artifactKinds) {
+    artifacts[kind] = await sortInSlices(found[kind], (a, b) => byAscii(a.address, b.address), slices);
+  }
   content.files = await sortInSlices(files, (a, b) => byCodePoint(a.row.path, b.row.path), slices);
   return content;
 }
 
-type Shelves = Omit<Library, 'name' | 'title' | 'description'>;
+type Stock = Pick<Library, 'contents' | 'shelves' | 'files' | 'fileAt'>;
 
-async function shelve(contents: readonly SourceContent[], slices: Slices): Promise<Shelves> {
-  const skillAt = new Map<string, Skill>();
-  let depth = 0;
-  const skillsInTurn: Skill[] = [];
+/** Everything that the sources of one library put into it: for one address the first of them has the right. */
+async function stockOf(contents: readonly SourceContent[], slices: Slices): Promise<Stock> {
+  const shelves = {
+    skill: await shelfOf('skill', contents, slices),
+    prompt: await shelfOf('prompt', contents, slices),
+    rule: await shelfOf('rule', contents, slices),
+    profile: await shelfOf('profile', contents, slices),
+  };
   const files: PackFile[] = [];
   const filePaths = new Set<string>();
   for (const content of contents) {
-    for (const skill of content.skills) {
-      if (slices.over) await slices.turn();
-      if (skillAt.has(skill.address)) continue;
-      skillAt.set(skill.address, skill);
-      skillsInTurn.push(skill);
-      depth = Math.max(depth, skill.address.split('/').length);
-    }
     for (const file of content.files) {
       if (slices.over) await slices.turn();
       if (filePaths.has(file.row.path)) continue;
@@ -150,27 +165,41 @@ async function shelve(contents: readonly SourceContent[], slices: Slices): Promi
     contents.length === 1 ? files : await sortInSlices(files, (a, b) => byCodePoint(a.row.path, b.row.path), slices);
   return {
     contents,
-    skills:
-      contents.length === 1
-        ? skillsInTurn
-        : await sortInSlices(skillsInTurn, (a, b) => byAscii(a.address, b.address), slices),
-    skillAt,
-    depth,
+    shelves,
     files: sortedFiles,
     fileAt: await keyedFiles(sortedFiles, ({ row }) => row.path, slices),
   };
 }
 
-function named(name: string, setting: LibrarySetting | undefined, shelves: Shelves): Library {
-  const { contents, skills, skillAt, depth, files, fileAt } = shelves;
+async function shelfOf(kind: ArtifactKind, contents: readonly SourceContent[], slices: Slices): Promise<Shelf> {
+  const at = new Map<string, Artifact>();
+  const inTurn: Artifact[] = [];
+  let depth = 0;
+  for (const content of contents) {
+    for (const artifact of content.artifacts[kind]) {
+      if (slices.over) await slices.turn();
+      if (at.has(artifact.address)) continue;
+      at.set(artifact.address, artifact);
+      inTurn.push(artifact);
+      depth = Math.max(depth, artifact.address.split('/').length);
+    }
+  }
+  const all =
+    contents.length === 1 ? inTurn : await sortInSlices(inTurn, (a, b) => byAscii(a.address, b.address), slices);
+  return { all, at, depth };
+}
+
+function named(
+  name: string,
+  setting: LibrarySetting | undefined,
+  { contents, shelves, files, fileAt }: Stock,
+): Library {
   return {
     name,
     ...(setting?.title ? { title: setting.title } : {}),
     ...(setting?.description ? { description: setting.description } : {}),
     contents,
-    skills,
-    skillAt,
-    depth,
+    shelves,
     files,
     fileAt,
   };

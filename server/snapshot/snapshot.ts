@@ -1,7 +1,13 @@
 // The snapshot: one loaded catalogue, immutable, with everything sorted and every address in a table.
 import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index, IndexSource } from '../../catalogue/index-file.ts';
-import type { ArtifactRow, FileRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
+import type { ArtifactKind, ArtifactRow, FileRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
+
+/** The kinds of artifact that a server knows; rows of any other are passed over. */
+export const artifactKinds = ['skill', 'prompt', 'rule', 'profile'] as const satisfies readonly ArtifactKind[];
+
+/** Something for each kind of artifact. */
+export type ByKind<T> = Readonly<Record<ArtifactKind, T>>;
 
 /** What one source gives to its gateway, with the gateway's moves applied. Shared by snapshots while nothing changes. */
 export interface SourceContent {
@@ -9,17 +15,22 @@ export interface SourceContent {
   library: string;
   /** Tags that count for scope, of the custom resources alone: library, source, those of both. Without the kind's word. */
   tags: ReadonlySet<string>;
-  /** Sorted by address. */
-  skills: readonly Skill[];
+  /** Each kind sorted by address. */
+  artifacts: ByKind<readonly Artifact[]>;
   /** Sorted by code point of the path. */
   files: readonly PackFile[];
 }
 
-export interface Skill {
+/** A skill, prompt, rule or profile, where this gateway has it. */
+export interface Artifact {
+  kind: ArtifactKind;
   from: SourceContent;
-  /** Relative to the library. */
+  /** Relative to the library and to the kind's place there. */
   address: string;
-  /** `<library>/<address>`: the address without its scheme. */
+  /**
+   * What it is asked for by, in the whole gateway: the address without its scheme, `<library>/<address>` of a skill,
+   * `<library>/_rules/<address>`, `<library>/_profiles/<address>`; of a prompt its name, `<library>_<address>`.
+   */
   qualified: string;
   row: ArtifactRow;
 }
@@ -29,16 +40,21 @@ export interface PackFile {
   row: PackFileRow;
 }
 
+/** The artifacts of one kind in one library. */
+export interface Shelf {
+  /** Sorted by address. */
+  all: readonly Artifact[];
+  at: ReadonlyMap<string, Artifact>;
+  /** The most segments that an address has. */
+  depth: number;
+}
+
 export interface Library {
   name: string;
   title?: string;
   description?: string;
   contents: readonly SourceContent[];
-  /** Sorted by address. */
-  skills: readonly Skill[];
-  skillAt: ReadonlyMap<string, Skill>;
-  /** The most segments that a skill's address has in this library. */
-  depth: number;
+  shelves: ByKind<Shelf>;
   /** Sorted by code point of the path. */
   files: readonly PackFile[];
   /** By listed form and by raw path. */
@@ -53,17 +69,43 @@ export interface Source {
 export interface Snapshot {
   index: Index;
   content: ContentReader;
-  /** Sorted by address: a library's skills stand together. */
+  /** Sorted by address: what a library has stands together. */
   libraries: ReadonlyMap<string, Library>;
   /** Groups that no library has the name of, with their skills of all libraries. */
-  groups: ReadonlyMap<string, readonly Skill[]>;
+  groups: ReadonlyMap<string, readonly Artifact[]>;
   /** Sorted by qualified address. */
-  skills: readonly Skill[];
+  skills: readonly Artifact[];
+  /** Sorted by name. */
+  prompts: readonly Artifact[];
   sources: readonly Source[];
 }
 
 /** The file of an address's main text. */
 export const mainFile = (row: ArtifactRow): FileRow | undefined => row.files.find(({ path }) => path === row.main);
+
+/** How many artifacts of each kind there are, over all that is given. */
+export function countsOf(parts: Iterable<ByKind<{ length: number }>>): Record<ArtifactKind, number> {
+  const counts = { skill: 0, prompt: 0, rule: 0, profile: 0 };
+  for (const part of parts) for (const kind of artifactKinds) counts[kind] += part[kind].length;
+  return counts;
+}
+
+/** How many artifacts of each kind are served. */
+export const servedCounts = ({ libraries }: Snapshot): Record<ArtifactKind, number> =>
+  countsOf(
+    [...libraries.values()].map(({ shelves: { skill, prompt, rule, profile } }) => ({
+      skill: skill.all,
+      prompt: prompt.all,
+      rule: rule.all,
+      profile: profile.all,
+    })),
+  );
+
+/** The prompt of a name. No library's name holds `_`, so the first one ends it. */
+export function promptNamed({ libraries }: Snapshot, name: string): Artifact | undefined {
+  const end = name.indexOf('_');
+  return end === -1 ? undefined : libraries.get(name.slice(0, end))?.shelves.prompt.at.get(name.slice(end + 1));
+}
 
 /** Ordering of text whose characters are all ASCII. */
 export const byAscii = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -145,7 +145,8 @@ describe('a new catalogue', { concurrency: true }, () => {
     const now = watch.snapshot!;
     assert.equal(now.sources[0]!.content, before.sources[0]!.content);
     assert.equal(now.libraries.get('steady')!.skillAt, before.libraries.get('steady')!.skillAt);
-    const row = (snapshot: typeof now, address: string) => snapshot.libraries.get('moving')!.skillAt.get(address)!.row;
+    const row = (snapshot: typeof now, address: string) =>
+      snapshot.libraries.get('moving')!.shelves.skill.at.get(address)!.row;
     assert.equal(row(now, 'b'), row(before, 'b'));
     assert.equal(row(now, 'a').description, 'Two.');
   });

@@ -99,7 +99,7 @@ describe('a snapshot', () => {
       skills.map((skill) => [skill.qualified, skill.row.version]),
       [['s/a', '2.0.0']],
     );
-    assert.equal(sources[0]!.content.skills.length, 1);
+    assert.equal(sources[0]!.content.artifacts.skill.length, 1);
   });
 
   it('is built in slices, so that requests get their turn', async () => {
@@ -229,7 +229,7 @@ describe('intersected scopes', () => {
         turned.skills.map(({ qualified }) => qualified),
       );
       for (const level of [one, two].map((each) => visible(snapshot, each))) {
-        for (const skill of snapshot.skills) assert.ok(!both.seesSkill(skill) || level.seesSkill(skill));
+        for (const skill of snapshot.skills) assert.ok(!both.sees(skill) || level.sees(skill));
         for (const file of files) assert.ok(!both.seesFile(file) || level.seesFile(file));
         if (both.skills.length < level.skills.length) narrowed++;
       }
