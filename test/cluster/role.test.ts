@@ -29,9 +29,14 @@ const kinds = ['skillsources.lyceum.dev', 'skillgateways.lyceum.dev'];
 
 test('the operator reads its kinds and ConfigMaps, and writes status and events', async () => {
   for (const kind of [...kinds, 'configmaps'])
-    for (const verb of ['get', 'list', 'watch']) assert.ok(await may(verb, kind), `${verb} ${kind}`);
-  for (const kind of kinds) assert.ok(await may('patch', `${kind}/status`));
-  for (const verb of ['create', 'patch']) assert.ok(await may(verb, 'events.events.k8s.io'));
+    for (const verb of ['list', 'watch']) assert.ok(await may(verb, kind), `${verb} ${kind}`);
+  assert.ok(await may('get', 'configmaps'));
+  for (const kind of kinds) {
+    assert.ok(await may('patch', `${kind}/status`));
+    for (const verb of ['get', 'update']) assert.equal(await may(verb, `${kind}/status`), false, verb);
+  }
+  assert.ok(await may('create', 'events.events.k8s.io'));
+  assert.equal(await may('patch', 'events.events.k8s.io'), false);
 });
 
 test('the operator reads a Secret that a source names, and can neither list nor watch Secrets', async () => {
@@ -52,8 +57,9 @@ test('the operator cannot change specs, ConfigMaps or pods, nor look into anothe
     for (const verb of ['create', 'update', 'patch', 'delete']) assert.equal(await may(verb, kind), false);
   for (const resource of ['configmaps', 'pods', 'serviceaccounts', 'skillgateways.lyceum.dev/finalizers'])
     assert.equal(await may('create', resource), false);
-  for (const resource of [...kinds, 'secrets', 'configmaps', 'deployments.apps'])
-    assert.equal(await may('get', resource, 'default'), false);
+  for (const resource of [...kinds, 'configmaps', 'deployments.apps'])
+    assert.equal(await may('list', resource, 'default'), false);
+  assert.equal(await may('get', 'secrets', 'default'), false);
 });
 
 test('the ServiceAccount kubeconfig of the tests is bound to that Role', async () => {
