@@ -30,6 +30,6 @@ RUN ln -s /app/cli/main.ts /usr/local/bin/lyceum
 WORKDIR /app
 USER 65534:65534
 # A container has a network of its own: `lyceum run` must listen on more than its loopback there.
-ENV LYCEUM_HOST=0.0.0.0 XDG_CACHE_HOME=/tmp
+ENV LYCEUM_HOST=any XDG_CACHE_HOME=/tmp
 # Node is PID 1: it ends in order at SIGTERM and starts no other process.
 ENTRYPOINT ["lyceum"]

@@ -1,12 +1,19 @@
 // Options that several commands share, each with its environment variable, default and the words of --help.
 import { InvalidArgumentError, Option } from 'commander';
 import { parseQuantity } from '../operator/resources/quantities.ts';
+import { anyAddress } from './any-address.ts';
 
 /** An option `--some-name` whose environment variable is `LYCEUM_SOME_NAME`. */
 export function option(flags: string, description: string): Option {
   const name = /--(?:no-)?([a-z-]+)/.exec(flags)?.[1] ?? '';
   return new Option(flags, description).env(`LYCEUM_${name.toUpperCase().replaceAll('-', '_')}`);
 }
+
+/** `--host`: the address that a server listens on. */
+export const host = (): Option =>
+  option('--host <address>', 'address to listen on; any: all of this machine, of IPv4 and IPv6').argParser((text) =>
+    text === 'any' ? anyAddress() : text,
+  );
 
 export function port(text: string): number {
   const number = Number(text);

@@ -1,5 +1,6 @@
 // `lyceum operator`: watches SkillSources and SkillGateways in Kubernetes and publishes their catalogues to a volume.
 import { Command } from 'commander';
+import { anyAddress } from '../any-address.ts';
 import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
 import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
@@ -73,9 +74,10 @@ export function operatorCommand(): Command {
       pods: connected.pods,
       log,
     });
+    const everywhere = anyAddress();
     const [probes, metrics] = await Promise.all([
-      probesListener(anyAddress, flags.probesPort, connected.unready),
-      metricsListener(anyAddress, flags.metricsPort, connected.registry),
+      probesListener(everywhere, flags.probesPort, connected.unready),
+      metricsListener(everywhere, flags.metricsPort, connected.registry),
     ]);
     const { namespaces } = connected;
     log.info({ version, namespaces, probesPort: probes.port, metricsPort: metrics.port }, 'operator started');
@@ -86,5 +88,3 @@ export function operatorCommand(): Command {
     log.info('operator stopped');
   });
 }
-
-const anyAddress = '0.0.0.0';

@@ -1,6 +1,6 @@
 // `lyceum run FOLDER`: the whole of Lyceum in one process, with a folder of manifests in the API server's place.
 import { Command } from 'commander';
-import { logLevel, option, port } from '../options.ts';
+import { host, logLevel, option, port } from '../options.ts';
 import { addSourceOptions } from '../source-options.ts';
 import type { RunFlags } from './flags.ts';
 
@@ -8,7 +8,7 @@ export function runCommand(): Command {
   const command = new Command('run')
     .description('run operator and servers in one process, from a folder of manifests; no cluster is needed')
     .argument('<folder>', 'folder of YAML manifests; it is / for file:/// sources')
-    .addOption(option('--host <address>', 'address to listen on').default('127.0.0.1'))
+    .addOption(host().default('127.0.0.1'))
     .addOption(
       option('--port <port>', 'port of the first gateway; each further one gets the next')
         .argParser(port)

@@ -85,8 +85,8 @@ export class GatewayServers {
   }
 }
 
-/** Who listens on every address is reached on this machine's own. */
-const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+/** Who listens on every address is reached on this machine's own, by IPv4 too. */
+const reachable = (url: string): string => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//127.0.0.1:');
 
 function reasonOf(error: unknown, host: string, port: number): string {
   switch ((error as NodeJS.ErrnoException).code) {

@@ -1,6 +1,7 @@
 // `lyceum server`: serves one gateway's catalogue from a volume, over MCP and HTTP. Needs no Kubernetes.
 import { Command } from 'commander';
-import { logLevel, option, port } from '../options.ts';
+import { anyAddress } from '../any-address.ts';
+import { host, logLevel, option, port } from '../options.ts';
 
 interface ServerFlags {
   volume: string;
@@ -21,7 +22,7 @@ export function serverCommand(): Command {
     .addOption(option('--volume <folder>', 'the folder that the operator publishes to').makeOptionMandatory())
     .addOption(option('--namespace <name>', 'namespace of the SkillGateway').default('default'))
     .addOption(option('--gateway <name>', 'name of the SkillGateway').makeOptionMandatory())
-    .addOption(option('--host <address>', 'address to listen on').default('0.0.0.0'))
+    .addOption(host().default(anyAddress(), 'any'))
     .addOption(option('--port <port>', 'port of MCP and health').argParser(port).default(8000))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9091))
     .addOption(logLevel())
@@ -33,13 +34,13 @@ export function serverCommand(): Command {
         import('../version.ts'),
       ]);
       const log = makeLogger(flags.logLevel);
-      const { volume, namespace, gateway, host, port: mcpPort, metricsPort } = flags;
+      const { volume, namespace, gateway, port: mcpPort, metricsPort } = flags;
       const stop = stopSignal();
       const server = await startServer({
         volume,
         namespace,
         gateway,
-        host,
+        host: flags.host,
         port: mcpPort,
         metricsPort,
         lingerMs,

@@ -118,7 +118,7 @@ test('a second run starts from what the first one harvested', async () => {
 
 test('as in a container, on every address: the URL that is printed is one that works', async () => {
   const args = ['run', quickstart, '--port', '0', '--volume', join(folder, 'everywhere-volume')];
-  await using process = new LyceumProcess(args, { env: { LYCEUM_HOST: '0.0.0.0' } });
+  await using process = new LyceumProcess(args, { env: { LYCEUM_HOST: 'any' } });
   const url = await printedUrl(process, 'agents');
   assert.equal(new URL(url).hostname, '127.0.0.1');
   assert.equal((await fetch(new URL('/livez', url))).status, 200);
