@@ -8,7 +8,7 @@ import {
   keyOf,
   type ObjectKey,
 } from '../kubernetes/cluster.ts';
-import { KubernetesError } from '../kubernetes/kubernetes-error.ts';
+import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/kubernetes-error.ts';
 import type { GatewayFaultReason } from '../reasons.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
 import { clusterUrl, type PodSettings, renderDeployment, renderService } from './render.ts';
@@ -173,10 +173,16 @@ function obstacleOf(child: KubernetesObject, gateway: KubernetesObject): PodsSta
   };
 }
 
+/** What an API server says that is away or has no time. 500 is also what it says of a webhook that fails. */
+const passing = {
+  kinds: new Set<KubernetesErrorKind>(['network', 'tooMany', 'unauthorized', 'conflict']),
+  statuses: new Set([502, 503, 504]),
+};
+
 /** What a refusal means. A fault that passes by itself is thrown on, to be tried again with growing pauses. */
 function refusal({ kind, metadata }: ChildManifest, error: unknown): PodsStanding {
   if (!(error instanceof KubernetesError)) throw error;
-  if (['network', 'tooMany', 'unauthorized', 'conflict'].includes(error.kind)) throw error;
+  if (passing.kinds.has(error.kind) || passing.statuses.has(error.status ?? 0)) throw error;
   // What was sent is made of the gateway's spec, which holds no secret: the API server's words may be shown.
   const message = `The API server refuses the ${kind} ${metadata.name}: ${error.told ?? error.message}`;
   return { state: 'failed', reason: 'RolloutFailed', message, requeueAfterSeconds: refusedSeconds };

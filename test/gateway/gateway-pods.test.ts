@@ -152,6 +152,11 @@ test('a fault that passes by itself is no refusal', async () => {
     children.fault = new KubernetesError(kind, 'PATCH …');
     await assert.rejects(pods.settle(gateway, spec), children.fault, kind);
   }
+  for (const status of [502, 503, 504]) {
+    const { children, pods } = fixture();
+    children.fault = new KubernetesError('server', 'PATCH …', { status, told: 'etcdserver: request timed out' });
+    await assert.rejects(pods.settle(gateway, spec), children.fault, String(status));
+  }
 });
 
 test('only the namespace of the claim is in reach', () => {
