@@ -73,12 +73,16 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 
 remedy="Install Go 1.26 or newer (https://go.dev/dl/) to build them"
-[ "$part" = control-plane ] && remedy+=", or name a folder of envtest programs in KUBEBUILDER_ASSETS"
+need="The tests need a real Kubernetes"
+case $part in
+  control-plane) remedy+=", or name a folder of envtest programs in KUBEBUILDER_ASSETS (Helm, for the chart's tests, is built all the same)" ;;
+  helm) need="The tests of the chart need Helm 4 and Helm 3, which no folder in KUBEBUILDER_ASSETS has" ;;
+esac
 names=${missing[*]#"$cache/"}
-command -v go > /dev/null || fail "The tests need a real Kubernetes; these programs are missing: $names." "$remedy."
+command -v go > /dev/null || fail "$need; these programs are missing: $names." "$remedy."
 version=$(cd / && go env GOVERSION)
 case $version in
-  go1.[0-9] | go1.[0-9].* | go1.1[0-9]* | go1.2[0-5]*) fail "Kubernetes $kubernetes does not build with $version." "$remedy." ;;
+  go1.[0-9] | go1.[0-9].* | go1.1[0-9]* | go1.2[0-5]*) fail "$need; with $version these programs cannot be built: $names." "$remedy." ;;
 esac
 
 echo "Building $names into $cache: several minutes, only this once." >&2
