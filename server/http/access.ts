@@ -1,10 +1,14 @@
-// Who may speak to this server from a browser: the Origin rule of the protocol, and the Host rule on loopback.
+// Who may speak to this server from a browser: the Origin rule of the protocol with CORS, and the Host rule on loopback.
 import { BlockList, isIPv6 } from 'node:net';
-import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
+import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type AllowedOrigins, allowedOrigins } from '../origins.ts';
+import type { CurrentCatalogue } from './catalogue.ts';
+import { refuse } from './refuse.ts';
 
 export interface AccessRules {
-  /** Host names, without ports, that a browser's page may come from. */
-  origins: readonly string[];
+  /** Names of the gateway's own hosts, without ports: pages of theirs may use it. */
+  own: readonly string[];
   /** Host names that a request may name; undefined: any, since the server is not bound to loopback. */
   hosts: readonly string[] | undefined;
 }
@@ -13,18 +17,74 @@ export interface AccessRules {
 export function accessRules(namespace: string, gateway: string, boundTo: string): AccessRules {
   const service = [gateway, `${gateway}.${namespace}`, `${gateway}.${namespace}.svc`];
   const own = [...service, `${gateway}.${namespace}.svc.cluster.local`, ...localhostAllowedHostnames()];
-  return { origins: own, hosts: isLoopback(boundTo) ? [...localhostAllowedHostnames(), boundTo] : undefined };
+  return { own, hosts: isLoopback(boundTo) ? [...localhostAllowedHostnames(), boundTo] : undefined };
 }
 
-/** Why a request is refused, in words for its sender; undefined when it may pass. A request without Origin passes. */
-export function refusal(rules: AccessRules, origin: string | undefined, host: string | undefined): string | undefined {
+/**
+ * Why a request is refused, in words for its sender; undefined when it may pass. A request without Origin passes.
+ * @param allowed origins that pass besides the gateway's own hosts
+ */
+export function refusal(
+  rules: AccessRules,
+  origin: string | undefined,
+  host: string | undefined,
+  allowed: AllowedOrigins,
+): string | undefined {
   if (rules.hosts !== undefined && !validateHostHeader(host, [...rules.hosts]).ok) {
     return 'Host is not allowed: this server is bound to loopback, use localhost or 127.0.0.1';
   }
-  if (!validateOriginHeader(origin, [...rules.origins]).ok) {
+  if (origin !== undefined && !isOwn(rules, origin) && !allowed.has(origin)) {
     return 'Origin is not allowed: pages of other sites may not use this server';
   }
   return undefined;
+}
+
+/** An origin of a host of the gateway's own, at any port: `http://agents.flow.svc:8000`. */
+function isOwn({ own }: AccessRules, origin: string): boolean {
+  const url = URL.parse(origin);
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === origin && own.includes(url.hostname);
+}
+
+/** Refuses browsers' pages of other sites, and tells browsers what allowed ones may send and see. */
+export function addAccess(app: FastifyInstance, rules: AccessRules, catalogue: CurrentCatalogue): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { origin, host } = request.headers;
+    const why = refusal(rules, origin, host, allowedOrigins(catalogue.snapshot?.index));
+    if (why !== undefined) return void refuse(request, reply, 403, why);
+    if (origin === undefined) return done();
+    reply.header('access-control-allow-origin', origin);
+    reply.header('access-control-expose-headers', exposed);
+    const asked = request.headers['access-control-request-method'];
+    if (request.method !== 'OPTIONS' || asked === undefined) return done();
+    answerPreflight(reply, request.headers['access-control-request-headers']);
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.method !== 'POST' || request.headers.origin !== undefined) {
+      const varied = reply.getHeader('vary');
+      reply.header('vary', varied === undefined ? 'Origin' : `${varied}, Origin`);
+    }
+    done(null, payload);
+  });
+}
+
+/** What a page must see beyond what every page may: how to authenticate, and when to try again. */
+const exposed = 'WWW-Authenticate, Retry-After';
+const preflightSeconds = 600;
+
+/** Headers that a page may send: those of the protocol, of authentication and of Lyceum's own choices. */
+const mayBeSent =
+  /^(accept|authorization|content-type|if-none-match|last-event-id|mcp-[a-z0-9-]{1,64}|x-skill-[a-z]{1,16}|x-mcp-[a-z]{1,16})$/;
+
+/** Before a page sends its request the browser asks whether it may. That carries no credentials, so it needs none. */
+function answerPreflight(reply: FastifyReply, wanted = ''): FastifyReply {
+  const names = wanted.split(',').map((name) => name.trim().toLowerCase());
+  return reply
+    .code(204)
+    .header('access-control-allow-methods', 'GET, HEAD, POST')
+    .header('access-control-allow-headers', names.filter((name) => mayBeSent.test(name)).join(', '))
+    .header('access-control-max-age', preflightSeconds)
+    .header('vary', 'Access-Control-Request-Headers')
+    .send();
 }
 
 const loopback = new BlockList();

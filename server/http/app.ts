@@ -6,17 +6,20 @@ import Fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
 import type { Endpoint } from '../mcp/endpoint.ts';
-import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
+import { rpcCodes } from '../mcp/json-rpc.ts';
 import type { ServerMetrics } from '../metrics.ts';
-import { type AccessRules, refusal } from './access.ts';
+import { type AccessRules, addAccess } from './access.ts';
+import { addAuthentication, answerUnauthorized, Unauthorized } from './authentication.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { clientErrorHandler } from './client-errors.ts';
 import { addMcp } from './mcp.ts';
 import { addProbes } from './probes.ts';
+import { refuse } from './refuse.ts';
 
 export interface AppOptions {
   catalogue: CurrentCatalogue;
@@ -73,22 +76,24 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (closing) reply.header('connection', 'close');
     done(null, payload);
   });
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.raw.url !== undefined && request.raw.url.length > longestUrl) {
-      const message = `The URL is longer than ${longestUrl} characters`;
-      return reply.code(414).send(jsonRpcErrorBody(rpcCodes.refused, message));
-    }
-    const why = refusal(options.access, request.headers.origin, request.headers.host);
-    if (why !== undefined) return reply.code(403).send(jsonRpcErrorBody(rpcCodes.refused, why));
+  app.addHook('onRequest', (request, reply, done) => {
+    if ((request.raw.url?.length ?? 0) <= longestUrl) return done();
+    refuse(request, reply, 414, `The URL is longer than ${longestUrl} characters`);
   });
+  addAccess(app, options.access, options.catalogue);
+  addAuthentication(app, options.catalogue);
   app.addHook('onResponse', async (request, reply) => {
     const { method, era } = request.labels ?? unlabelled;
     const route = request.routeOptions.url ?? 'unknown';
     const seconds = reply.elapsedTime / 1000;
     if (route === '/mcp') options.metrics.request(method, era, seconds);
-    request.log.debug({ http: request.method, route, status: reply.statusCode, method, era, seconds }, 'request');
+    const { client } = request;
+    request.log.debug(
+      { http: request.method, route, status: reply.statusCode, method, era, client, seconds },
+      'request',
+    );
   });
-  app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request.log, reply));
+  app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'There is nothing here; MCP is at /mcp' }));
 
   app.removeAllContentTypeParsers();
@@ -113,21 +118,19 @@ class UnsupportedMediaType extends Error {}
 
 function answerError(
   error: Error & { code?: string; statusCode?: number },
-  log: FastifyBaseLogger,
+  request: FastifyRequest,
   reply: FastifyReply,
-) {
-  const answer = (status: number, code: number, message: string) =>
-    reply.code(status).send(jsonRpcErrorBody(code, message));
-  if (error instanceof NotJson) return answer(400, rpcCodes.parseError, 'Parse error: the body is not JSON in UTF-8');
+): FastifyReply {
+  if (error instanceof Unauthorized) return answerUnauthorized(request, reply);
+  const answer = (status: number, message: string, code?: number) => refuse(request, reply, status, message, code);
+  if (error instanceof NotJson) return answer(400, 'Parse error: the body is not JSON in UTF-8', rpcCodes.parseError);
   if (error instanceof UnsupportedMediaType) {
-    return answer(415, rpcCodes.refused, 'Unsupported media type: Content-Type must be application/json');
+    return answer(415, 'Unsupported media type: Content-Type must be application/json');
   }
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return answer(413, rpcCodes.refused, `The body is larger than ${bodyLimit} bytes`);
-  }
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return answer(413, `The body is larger than ${bodyLimit} bytes`);
   if (error.statusCode !== undefined && error.statusCode < 500) {
-    return answer(error.statusCode, rpcCodes.invalidRequest, 'The request is not valid HTTP for this server');
+    return answer(error.statusCode, 'The request is not valid HTTP for this server', rpcCodes.invalidRequest);
   }
-  log.error({ err: error }, 'request failed');
-  return answer(500, rpcCodes.internalError, 'Internal error');
+  request.log.error({ err: error }, 'request failed');
+  return answer(500, 'Internal error', rpcCodes.internalError);
 }

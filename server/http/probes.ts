@@ -10,10 +10,15 @@ export interface ProbeOptions {
 }
 
 export function addProbes(app: FastifyInstance, { catalogue, isClosing }: ProbeOptions): void {
-  app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/livez', { config: { access: 'open' } }, async () => ({ status: 'ok' }));
+  app.get('/readyz', { config: { access: 'open' } }, async (_request, reply) => {
     const state = readiness(catalogue.snapshot, catalogue.fault, isClosing());
     return reply.code(state.ready ? 200 : 503).send(state);
   });
-  app.get('/health', async () => healthBody(catalogue.snapshot, catalogue.fault));
+  app.get('/health', { config: { access: 'anonymous' } }, async (request) => {
+    const { snapshot, fault } = catalogue;
+    const body = healthBody(snapshot, fault);
+    const closed = snapshot?.index.auth !== undefined && request.client === undefined;
+    return closed ? { status: body.status } : body;
+  });
 }

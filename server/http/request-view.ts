@@ -2,7 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import { intersect, requestScope, settingScope } from '../scope.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { ceilingOf } from '../tokens.ts';
 import { type View, visible } from '../view.ts';
+import { clientOf } from './authentication.ts';
 
 /** The parameters behind the `?` of a request's URL. */
 export function queryOf(request: FastifyRequest): URLSearchParams {
@@ -11,5 +13,11 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
 }
 
-export const viewOf = (request: FastifyRequest, snapshot: Snapshot): View =>
-  visible(snapshot, intersect(settingScope(snapshot.index.scope), requestScope(request.headers, queryOf(request))));
+/** @throws Unauthorized */
+export function viewOf(request: FastifyRequest, snapshot: Snapshot): View {
+  const { index } = snapshot;
+  const client = clientOf(request, index);
+  const above = client === undefined ? [] : ceilingOf(index.auth!, client);
+  const own = requestScope(request.headers, queryOf(request));
+  return visible(snapshot, intersect(settingScope(index.scope), above, own));
+}

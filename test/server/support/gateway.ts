@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import pino, { type Logger } from 'pino';
 import { digestOf } from '../../../catalogue/digest.ts';
-import type { IndexSource, LibrarySetting, Move, ScopeSetting, SourceState } from '../../../catalogue/index-file.ts';
+import type {
+  AuthSetting,
+  IndexSource,
+  LibrarySetting,
+  Move,
+  ScopeSetting,
+  SourceState,
+} from '../../../catalogue/index-file.ts';
 import { indexPath } from '../../../catalogue/layout.ts';
 import { byCodePoint } from '../../../catalogue/names.ts';
 import type { ArtifactRow, Counts, FileRow } from '../../../catalogue/source-catalogue.ts';
@@ -58,6 +65,9 @@ export interface CatalogueFixture {
   sources: SourceFixture[];
   libraries?: (Pick<LibrarySetting, 'name'> & Partial<LibrarySetting>)[];
   scope?: ScopeSetting;
+  /** Tokens by client, each the digest's original; ceilings by client. */
+  auth?: { tokens: Record<string, string>; scopes?: AuthSetting['scopes'] };
+  allowedOrigins?: string[];
   instructions?: string;
 }
 
@@ -92,6 +102,11 @@ export const schoolTree: CatalogueFixture = {
 export const namespace = 'flow';
 export const gatewayName = 'agents';
 
+const authSetting = ({ tokens, scopes = [] }: NonNullable<CatalogueFixture['auth']>): AuthSetting => ({
+  tokens: Object.entries(tokens).map(([client, token]) => ({ client, digest: digestOf(Buffer.from(token)) })),
+  scopes,
+});
+
 export class GatewayFixture {
   readonly root: string;
   readonly volume: Volume;
@@ -118,6 +133,8 @@ export class GatewayFixture {
       {
         ...(fixture.instructions === undefined ? {} : { instructions: fixture.instructions }),
         scope: fixture.scope ?? {},
+        ...(fixture.auth === undefined ? {} : { auth: authSetting(fixture.auth) }),
+        ...(fixture.allowedOrigins === undefined ? {} : { allowedOrigins: fixture.allowedOrigins }),
         libraries: (fixture.libraries ?? []).map((library) => ({ tags: [], ...library })),
         sources,
       },

@@ -1,0 +1,93 @@
+// Who asks: every route wants a bearer token where the gateway has any, unless it says otherwise. Whoever may not come in
+// gets one answer, whatever was wrong with what he showed.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Index } from '../../catalogue/index-file.ts';
+import { clientOfToken } from '../tokens.ts';
+import type { CurrentCatalogue } from './catalogue.ts';
+import { refuse } from './refuse.ts';
+
+/**
+ * What a route asks for where the gateway has tokens. `token`, which holds when a route says nothing: a bearer token. `page`:
+ * that, or HTTP Basic with the token as password, since browsers can do that alone. `anonymous`: nothing, but what is shown
+ * must be right. `open`: nothing.
+ */
+export type Access = 'token' | 'page' | 'anonymous' | 'open';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+  interface FastifyRequest {
+    /** The client whose token was shown: a key of the gateway's Secret. Undefined: none, or the gateway has no tokens. */
+    client: string | undefined;
+  }
+}
+
+/** A request that shows no token of the index in force. The error handler answers it. */
+export class Unauthorized extends Error {}
+
+export function addAuthentication(app: FastifyInstance, catalogue: CurrentCatalogue): void {
+  app.decorateRequest('client', undefined);
+  app.addHook('onRequest', (request, reply, done) => {
+    const index = catalogue.snapshot?.index;
+    const access = request.routeOptions.config.access;
+    if (index?.auth === undefined || access === 'open' || request.is404) return done();
+    if (access === 'anonymous' && request.headers.authorization === undefined) return done();
+    request.client = clientShown(request, index.auth);
+    if (request.client === undefined) answerUnauthorized(request, reply);
+    else done();
+  });
+}
+
+/**
+ * Who may see what an index serves: undefined for everybody, where it has no tokens. Asked again where content is shown,
+ * since another index may be in force by then.
+ * @throws Unauthorized
+ */
+export function clientOf(request: FastifyRequest, { auth }: Index): string | undefined {
+  if (auth === undefined) return undefined;
+  const client = clientShown(request, auth);
+  if (client === undefined) throw new Unauthorized();
+  return client;
+}
+
+export function answerUnauthorized(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const page = request.routeOptions.config.access === 'page';
+  reply.header('www-authenticate', page ? ['Basic realm="Lyceum", charset="UTF-8"', 'Bearer'] : 'Bearer');
+  return refuse(
+    request,
+    reply,
+    401,
+    'This gateway asks for a bearer token: send the header Authorization: Bearer TOKEN',
+  );
+}
+
+function clientShown(request: FastifyRequest, auth: NonNullable<Index['auth']>): string | undefined {
+  const header = request.headers.authorization;
+  if (header === undefined || isRepeated(request.raw.rawHeaders)) return undefined;
+  const token =
+    bearer.exec(header)?.[1] ?? (request.routeOptions.config.access === 'page' ? passwordOf(header) : undefined);
+  return token === undefined ? undefined : clientOfToken(auth, token);
+}
+
+const bearer = /^bearer +([\x21-\x7e]{1,1024})$/i;
+const basic = /^basic +([A-Za-z0-9+/]{1,4096}={0,2})$/i;
+
+/** What stands behind the first colon of HTTP Basic; the user's name is of no meaning. */
+function passwordOf(header: string): string | undefined {
+  const encoded = basic.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('latin1');
+  const colon = text.indexOf(':');
+  return colon === -1 ? undefined : text.slice(colon + 1);
+}
+
+/** Node keeps the first of several, and what stood before this server may have gone by the last. */
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') count += 1;
+  }
+  return count > 1;
+}
