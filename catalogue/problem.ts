@@ -4,6 +4,7 @@ export type Severity = 'error' | 'warning' | 'info';
 
 /** Every reason a problem can have, with how bad it is. `error`: something is not served. */
 export const problemReasons = {
+  AccessDenied: 'error',
   AddressTaken: 'error',
   BadFileName: 'error',
   DefinedElsewhere: 'info',

@@ -27,7 +27,8 @@ export const skillSourceSpecSchema = z
   .object({
     url: text(longest.url).describe(
       'Where the material is. The scheme picks the kind of source: github://OWNER/REPOSITORY, ' +
-        'git+https://HOST/PATH and git+http://HOST/PATH for git, configmap://NAME for a ConfigMap of this namespace, ' +
+        'git+https://HOST/PATH and git+http://HOST/PATH for git, webdav+https://HOST/PATH and webdav+http://HOST/PATH for a ' +
+        'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), configmap://NAME for a ConfigMap of this namespace, ' +
         "file:///PATH for a folder below the operator's file root. Credentials belong in a Secret, never in here.",
     ),
     ref: text(255)
@@ -74,12 +75,19 @@ export const skillSourceSpecSchema = z
         'How often to look for changes: 30s, 5m, 1h30m; at least 5s. Left out: only when the spec changes or somebody ' +
           'sets the annotation lyceum.dev/requestedAt.',
       ),
+    cache: z
+      .enum(['Snapshot', 'Live'])
+      .optional()
+      .describe(
+        'WebDAV only. Snapshot, which is meant where it is left out: what is served is what the last look found. Live: the ' +
+          'servers ask the WebDAV server whenever a file is read, so an edit is served on the next read.',
+      ),
     secretRef: z
       .object({ name: text(longest.name).min(1).describe('The name of the Secret.') })
       .optional()
       .describe(
-        'Git only: a Secret of this namespace with username and password, password alone, or bearerToken; and ca.crt ' +
-          'for a server with a certificate of your own.',
+        'A Secret of this namespace. Git: username and password, password alone, or bearerToken. WebDAV, where it is ' +
+          'required: username and password. Both: ca.crt for a server with a certificate of your own.',
       ),
     timeout: text(16).default('60s').describe('How long one look may take in all: 30s, 5m; from 5s to 1h.'),
     limits: limitsSchema

@@ -20,13 +20,20 @@ import type { SkillSourceSpec } from './skill-source.ts';
 
 const dotSegment = '(^|/)\\.\\.?(/|$)';
 
-const anyScheme = '^(github|git\\+https|git\\+http|configmap|file)://';
+const anyScheme = '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|configmap|file)://';
 const git = '^(github|git\\+https|git\\+http)://';
 const isGit = matches(git);
+const webDav = '^webdav\\+https?://';
+const isWebDav = matches(webDav);
+const withSecret = '^(github|(git|webdav)\\+https?)://';
+const mayHaveSecret = matches(withSecret);
 const userinfo = '^[a-z+]+://[^/?#]*@';
 const githubUrl = '^github://[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$';
 const githubDots = '/\\.{1,2}(\\.git)?(/|$)';
 const gitUrl = '^git\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)+/?$';
+const webDavUrl =
+  '^webdav\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)*/?$';
+const webDavDots = '/(\\.|%2[eE]){1,2}(/|$)';
 const configMapUrl = `^configmap://${dnsName}$`;
 const fileUrl = '^file:///[^?#\\\\\\x00-\\x1f\\x7f]*$';
 
@@ -85,7 +92,8 @@ export const skillSourceRules: readonly Rule[] = [
     at: 'spec',
     field: '.url',
     cel: celMatches('self.url', anyScheme),
-    message: 'the URL must begin with github://, git+https://, git+http://, configmap:// or file:///',
+    message:
+      'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, configmap:// or file:///',
     holds: ({ url }) => hasScheme(url),
   }),
   rule<SkillSourceSpec>({
@@ -101,6 +109,12 @@ export const skillSourceRules: readonly Rule[] = [
     gitUrl,
     dotSegment,
     'write git+https://HOST/PATH (or git+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
+  ),
+  urlRule(
+    webDav,
+    webDavUrl,
+    webDavDots,
+    'write webdav+https://HOST/PATH (or webdav+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
   ),
   urlRule(
     '^configmap://',
@@ -124,9 +138,23 @@ export const skillSourceRules: readonly Rule[] = [
   rule<SkillSourceSpec>({
     at: 'spec',
     field: '.secretRef',
-    cel: `!has(self.secretRef) || ${celMatches('self.url', git)}`,
-    message: 'secretRef is for git only (github://, git+https://, git+http://): remove it',
-    holds: ({ secretRef, url }) => secretRef === undefined || isGit(url),
+    cel: `!has(self.secretRef) || ${celMatches('self.url', withSecret)}`,
+    message: 'secretRef is for git and WebDAV only (github://, git+https://, webdav+https:// and the like): remove it',
+    holds: ({ secretRef, url }) => secretRef === undefined || mayHaveSecret(url),
+  }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
+    field: '.secretRef',
+    cel: `!${celMatches('self.url', webDav)} || has(self.secretRef)`,
+    message: 'WebDAV needs a user: name a Secret with username and password in secretRef',
+    holds: ({ secretRef, url }) => secretRef !== undefined || !isWebDav(url),
+  }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
+    field: '.cache',
+    cel: `!has(self.cache) || ${celMatches('self.url', webDav)}`,
+    message: 'cache is for WebDAV only (webdav+https://, webdav+http://): remove it',
+    holds: ({ cache, url }) => cache === undefined || isWebDav(url),
   }),
   rule<string>({
     at: 'spec.ref',

@@ -7,6 +7,7 @@ import { openConfigMapSource } from './configmap.ts';
 import { type FolderRoots, openFolderSource } from './folder.ts';
 import { openGitSource } from './git.ts';
 import type { Source } from './source.ts';
+import { openWebDavSource } from './webdav.ts';
 
 export interface BackendsOptions extends FolderRoots {
   guard: GuardOptions;
@@ -28,7 +29,7 @@ export class Backends {
    * @throws UpstreamFault, SourceFault, KubernetesError
    */
   async open(
-    { url, ref }: Pick<SkillSourceSpec, 'url' | 'ref'>,
+    { url, ref, subdirectory }: Pick<SkillSourceSpec, 'url' | 'ref' | 'subdirectory'>,
     namespace: string,
     context: LookContext,
     cluster: Pick<Cluster, 'readConfigMap'>,
@@ -40,6 +41,9 @@ export class Backends {
       }
       case 'file':
         return openFolderSource(url, this.#roots, context);
+      case 'webdav+https':
+      case 'webdav+http':
+        return openWebDavSource(url, subdirectory, context, this.#client);
       default:
         return openGitSource(url, ref, context, this.#client);
     }

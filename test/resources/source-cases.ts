@@ -3,9 +3,16 @@ import { type Case, library, objectName, on, oneWord, words } from './case.ts';
 
 const github = 'github://obra/superpowers';
 const credentials = /no credentials in the URL.*secretRef/;
-const schemes = /github:\/\/, git\+https:\/\/, git\+http:\/\/, configmap:\/\/ or file:\/\/\//;
+const schemes =
+  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, configmap:\/\/ or file:\/\/\//;
 const twoNames = /github:\/\/OWNER\/REPOSITORY/;
 const gitAddress = /git\+https:\/\/HOST\/PATH/;
+const dav = 'webdav+https://cloud.example.com/remote.php/dav/files/ann/skills';
+const davAddress = /webdav\+https:\/\/HOST\/PATH/;
+const davOnly = /for WebDAV only .*remove it/;
+const needsUser = /WebDAV needs a user: name a Secret/;
+const remoteOnly = /for git and WebDAV only .*remove it/;
+const secretRef = { name: 's' };
 const mapName = /configmap:\/\/NAME/;
 const absolute = /file:\/\/\/PATH/;
 const gitOnly = /for git only .*remove it/;
@@ -22,6 +29,32 @@ const urls: Case[] = [
   { what: 'git over HTTP with a port', spec: { url: 'git+http://gitea.gitea.svc:3000/team/pack' } },
   { what: 'git on an IPv6 address', spec: { url: 'git+http://[fd00::1]:3000/team/pack' } },
   { what: 'git on ~user and escaped blanks', spec: { url: 'git+https://git.example.com/~ann/my%20pack/' } },
+  { what: 'a folder of a Nextcloud', spec: { url: dav, secretRef } },
+  {
+    what: 'WebDAV over HTTP with a port',
+    spec: { url: 'webdav+http://nextcloud.office.svc:8080/dav/my%20skills/', secretRef },
+  },
+  { what: 'WebDAV at the root of a server', spec: { url: 'webdav+https://dav.example.com', secretRef } },
+  { what: 'WebDAV on an IPv6 address', spec: { url: 'webdav+http://[fd00::1]:3000/', secretRef } },
+  { what: 'WebDAV without a Secret', spec: { url: dav }, refused: on('spec.secretRef', needsUser) },
+  { what: 'WebDAV without a host', spec: { url: 'webdav+https:///x', secretRef }, refused: on('spec.url', davAddress) },
+  { what: 'WebDAV with a query', spec: { url: `${dav}?token=x`, secretRef }, refused: on('spec.url', davAddress) },
+  { what: 'WebDAV with a fragment', spec: { url: `${dav}#x`, secretRef }, refused: on('spec.url', davAddress) },
+  { what: 'WebDAV with ..', spec: { url: `${dav}/../other`, secretRef }, refused: on('spec.url', davAddress) },
+  {
+    what: 'WebDAV with an escaped ..',
+    spec: { url: `${dav}/%2e%2E/other`, secretRef },
+    refused: on('spec.url', davAddress),
+  },
+  { what: 'WebDAV with a blank', spec: { url: `${dav}/my skills`, secretRef }, refused: on('spec.url', davAddress) },
+  {
+    what: 'WebDAV without a protocol',
+    spec: { url: 'webdav://h/x', secretRef },
+    refused: [
+      { field: 'spec.url', remedy: schemes },
+      { field: 'spec.secretRef', remedy: remoteOnly },
+    ],
+  },
   { what: 'a ConfigMap', spec: { url: 'configmap://team-skills.v1' } },
   { what: 'a folder', spec: { url: 'file:///srv/packs/mine' } },
   { what: 'the file root itself', spec: { url: 'file:///' } },
@@ -78,6 +111,10 @@ export const withCredentials: Case[] = [
   { what: 'a token', spec: { url: 'git+https://hunter2@example.com/x' } },
   { what: 'a token before a GitHub owner', spec: { url: 'github://hunter2@obra/superpowers' } },
   { what: 'a password with an @', spec: { url: 'git+http://ann:hunter2@@example.com/x' } },
+  {
+    what: 'a password for WebDAV',
+    spec: { url: 'webdav+https://ann:hunter2@example.com/x', secretRef: { name: 's' } },
+  },
   { what: 'a password for an unknown scheme', spec: { url: 'https://ann:hunter2@example.com/x' } },
   { what: 'a password for a ConfigMap', spec: { url: 'configmap://ann:hunter2@skills' } },
   { what: 'a password beside a bad ref', spec: { url: 'git+https://ann:hunter2@example.com/x', ref: 'a b' } },
@@ -119,9 +156,16 @@ const sourceFields: Case[] = [
   { what: 'a ref that counts back', spec: { url: github, ref: 'main~1' }, refused: on('spec.ref', refName) },
   {
     what: 'a Secret for a ConfigMap',
-    spec: { url: 'configmap://x', secretRef: { name: 's' } },
-    refused: on('spec.secretRef', gitOnly),
+    spec: { url: 'configmap://x', secretRef },
+    refused: on('spec.secretRef', remoteOnly),
   },
+  { what: 'a snapshot of a WebDAV folder', spec: { url: dav, secretRef, cache: 'Snapshot' } },
+  { what: 'a WebDAV folder read live', spec: { url: dav, secretRef, cache: 'Live' } },
+  { what: 'a cache in small letters', spec: { url: dav, secretRef, cache: 'live' }, refused: on('spec.cache') },
+  { what: 'git read live', spec: { url: github, cache: 'Live' }, refused: on('spec.cache', davOnly) },
+  { what: 'a cache on git', spec: { url: github, cache: 'Snapshot' }, refused: on('spec.cache', davOnly) },
+  { what: 'a folder read live', spec: { url: 'file:///x', cache: 'Live' }, refused: on('spec.cache', davOnly) },
+  { what: 'a ref on WebDAV', spec: { url: dav, secretRef, ref: 'main' }, refused: on('spec.ref', gitOnly) },
   { what: 'a Secret without a name', spec: { url: github, secretRef: {} }, refused: on('spec.secretRef.name') },
   {
     what: 'a Secret of another namespace',

@@ -19,15 +19,28 @@ export interface GuardOptions extends AddressPolicy {
   idleTimeout?: number | undefined;
 }
 
+export type GuardedMethod = 'GET' | 'POST' | 'PROPFIND';
+
+/** What is shown to one origin alone; dropped for good once a redirect leaves it. */
+export interface Credential {
+  origin: string;
+  /** The Authorization header, or what makes one for each request; undefined for none. */
+  header: string | ((method: GuardedMethod, url: URL) => string | undefined);
+  /**
+   * Told the challenges of a 401 of that origin (WWW-Authenticate, one a header line).
+   * @returns true when `header` has something else to show now: the request is then made once more
+   */
+  challenged?(challenges: readonly string[]): boolean;
+}
+
 export interface GuardedRequest {
-  method: 'GET' | 'POST';
+  method: GuardedMethod;
   url: URL;
   /** What messages call the server; the URL's host when left out. */
   name?: string;
   headers?: Record<string, string>;
   body?: Buffer;
-  /** An Authorization header, sent to this origin alone; dropped for good once a redirect leaves it. */
-  credential?: { header: string; origin: string } | undefined;
+  credential?: Credential | undefined;
   /** The cap on the answer's bytes, packed and unpacked alike. */
   maxBytes: number;
   signal: AbortSignal;
@@ -83,15 +96,19 @@ export class GuardedClient {
    */
   async request(request: GuardedRequest): Promise<GuardedResponse> {
     const asked = request.name ?? request.url.host;
-    let { url, method, body, credential } = request;
-    for (let hop = 0; ; hop++) {
+    const { method, body } = request;
+    let { url, credential } = request;
+    let askedAgain = false;
+    for (let hop = 0; ; ) {
       const name = url.host === request.url.host ? asked : redirected(asked);
       await this.#lookUpApiServer(portOf(url));
       const closed = this.#check.host(url.hostname, portOf(url));
       if (closed !== undefined) throw refusal(name, `is ${closed}`);
       if (credential !== undefined && credential.origin !== url.origin) credential = undefined;
       const headers: Record<string, string> = { 'user-agent': 'lyceum', 'accept-encoding': 'gzip', ...request.headers };
-      if (credential !== undefined) headers.authorization = credential.header;
+      const authorization =
+        typeof credential?.header === 'function' ? credential.header(method, url) : credential?.header;
+      if (authorization !== undefined) headers.authorization = authorization;
       const answer = await this.#send(name, url, method, headers, body, request.signal);
       const status = answer.statusCode;
       const discard = () => answer.body.on('error', () => {}).destroy();
@@ -111,17 +128,26 @@ export class GuardedClient {
         };
       }
       discard();
+      if (
+        status === 401 &&
+        !askedAgain &&
+        credential?.challenged?.(lines(answer.headers['www-authenticate'])) === true
+      ) {
+        askedAgain = true;
+        continue;
+      }
       if (!redirects.has(status)) throw statusFault(name, status, single(answer.headers['retry-after']));
       if (hop === redirectCap) {
         throw new UpstreamFault('UpstreamInvalid', `${asked} redirects more than ${redirectCap} times`);
       }
-      if (method === 'POST' && status < 307) {
+      if ((method === 'POST' && status < 307) || (method === 'PROPFIND' && status === 303)) {
         throw new UpstreamFault(
           'UpstreamInvalid',
-          `${name} redirects a POST (HTTP ${status}), which loses what was asked`,
+          `${name} redirects a ${method} (HTTP ${status}), which loses what was asked`,
         );
       }
       url = target(url, answer.headers.location, name);
+      hop++;
     }
   }
 
@@ -139,7 +165,7 @@ export class GuardedClient {
   async #send(
     name: string,
     url: URL,
-    method: 'GET' | 'POST',
+    method: GuardedMethod,
     headers: Record<string, string>,
     body: Buffer | undefined,
     signal: AbortSignal,
@@ -209,6 +235,9 @@ function target(from: URL, location: string | string[] | undefined, name: string
 export const redirected = (name: string): string => `the server that ${name} redirects to`;
 
 const portOf = (url: URL): number => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+
+const lines = (header: string | string[] | undefined): string[] =>
+  header === undefined ? [] : Array.isArray(header) ? header : [header];
 
 const single = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;

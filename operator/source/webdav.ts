@@ -1,0 +1,214 @@
+// WebDAV folders as a source: listed folder by folder, files read where what the server says of them has moved.
+import { hash } from 'node:crypto';
+import { type Problem, problem } from '../../catalogue/problem.ts';
+import { UpstreamFault } from '../../upstream/fault.ts';
+import type { GuardedClient } from '../../upstream/guard/client.ts';
+import { newPace } from '../../upstream/pace.ts';
+import { webDavAddress } from '../../upstream/webdav/address.ts';
+import { Authentication } from '../../upstream/webdav/authentication.ts';
+import { webDavCredentials } from '../../upstream/webdav/credentials.ts';
+import { WebDavServer } from '../../upstream/webdav/server.ts';
+import { type WalkedFolder, walkFolders } from '../../upstream/webdav/walk.ts';
+import { SourceFault } from '../reasons.ts';
+import type { LookContext } from './backend.ts';
+import { joinPath, printable } from './path.ts';
+import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
+import { type FileState, fileStates, idOf, isStrong, revisionOf } from './webdav/files.ts';
+import { decodeMemory, encodeMemory, type WebDavMemory } from './webdav/memory.ts';
+
+/** So many files are read at once, and bytes of them held at most. */
+const together = 8;
+const heldBytes = 64 * 2 ** 20;
+
+/**
+ * @param url `spec.url` with a WebDAV scheme
+ * @param subdirectory `spec.subdirectory`: nothing else is listed
+ * @param guard the installation's client; it stays open
+ * @throws SourceFault InvalidSpec for the URL, SecretNotFound for keys that are missing; UpstreamFault TLSFailed for `ca.crt`
+ */
+export function openWebDavSource(
+  url: string,
+  subdirectory: string,
+  context: LookContext,
+  guard: GuardedClient,
+): Source {
+  const address = webDavAddress(url);
+  if (!address.ok) throw new SourceFault('InvalidSpec', address.message);
+  const credentials = webDavCredentials(context.secret);
+  if (!credentials.ok) {
+    throw new SourceFault('SecretNotFound', `the Secret of spec.secretRef lacks ${credentials.missing}`);
+  }
+  const own = credentials.ca === undefined ? undefined : guard.withCa(credentials.ca);
+  const server = new WebDavServer({
+    url: address.url,
+    client: own ?? guard,
+    authentication: new Authentication(address.url, credentials.username, credentials.password),
+    received: context.received,
+  });
+  const look = new WebDavLook(server, joinPath(address.url.href, subdirectory), subdirectory, context);
+  return { probe: () => look.probe(), open: () => look.open(), close: async () => own?.close() };
+}
+
+interface Looked {
+  folders: ReadonlyMap<string, WalkedFolder>;
+  files: Map<string, FileState>;
+  /** Files that were read while they were racy: only reading tells whether they have changed. */
+  doubtful: Set<FileState>;
+}
+
+class WebDavLook {
+  readonly #server: WebDavServer;
+  readonly #base: string;
+  readonly #start: string;
+  readonly #context: LookContext;
+  #looked: Looked | undefined;
+  #known: WebDavMemory | undefined;
+  #total = 0;
+  /** Files are read side by side and handed on one after the other. */
+  #handing: Promise<void> = Promise.resolve();
+
+  constructor(server: WebDavServer, base: string, start: string, context: LookContext) {
+    this.#server = server;
+    this.#base = base;
+    this.#start = start;
+    this.#context = context;
+  }
+
+  /** Transfers listings alone, but for files that were read within two seconds of their last change. */
+  async probe(): Promise<string> {
+    const { files, folders, doubtful } = await this.#look();
+    await this.#each([...doubtful], async (state, signal) => {
+      const bytes = await this.#get(state, signal);
+      const found = bytes && hash('sha256', bytes);
+      if (found === state.hash) doubtful.delete(state);
+      else if (found === undefined) delete state.hash;
+      else state.hash = found;
+    });
+    await this.#remember();
+    return revisionOf(files, folders);
+  }
+
+  /** Without a probe before it every file is read whose ETag proves nothing: somebody has asked for that, or nothing is known. */
+  async open(): Promise<Tree> {
+    const probed = this.#looked !== undefined;
+    const { files, folders, doubtful } = await this.#look();
+    const pace = newPace(this.#context.signal);
+    const entries: TreeEntry[] = [];
+    for (const state of files.values()) {
+      await pace();
+      const { path, entry } = state;
+      const isUnsure =
+        doubtful.has(state) || (state.racy && state.hash === undefined) || (!probed && !isStrong(entry.etag));
+      entries.push({
+        path,
+        ...(isUnsure ? {} : { id: idOf(this.#base, state) }),
+        ...(entry.size === undefined ? {} : { size: entry.size }),
+      });
+    }
+    let revision = await revisionOf(files, folders);
+    return {
+      get revision() {
+        return revision;
+      },
+      entries,
+      problems: problemsOf(folders),
+      read: async (wanted, sink) => {
+        await this.#each(wanted, (entry, signal) => this.#read(files.get(entry.path)!, entry, sink, signal));
+        revision = await revisionOf(files, folders);
+        await this.#remember();
+      },
+      close: () => this.#remember(),
+    };
+  }
+
+  async #look(): Promise<Looked> {
+    if (this.#looked !== undefined) return this.#looked;
+    const file = await this.#context.memory.load();
+    this.#known = file && (await decodeMemory(this.#base, file));
+    const known = this.#known?.folders ?? new Map();
+    const folders = await walkFolders(this.#server, this.#start, known, this.#context.signal);
+    this.#looked = { folders, ...(await fileStates(folders, this.#known?.files ?? new Map())) };
+    return this.#looked;
+  }
+
+  async #read(state: FileState, entry: TreeEntry, sink: TreeSink, signal: AbortSignal): Promise<void> {
+    const { limits } = this.#context;
+    if (state.entry.size !== undefined && state.entry.size > limits.fileSize) {
+      sink.tooLarge(entry, state.entry.size);
+      return;
+    }
+    const bytes = await this.#get(state, signal);
+    if (bytes === undefined) {
+      sink.tooLarge(entry, state.entry.size ?? limits.fileSize + 1);
+      return;
+    }
+    this.#total += bytes.length;
+    if (this.#total > limits.totalSize) {
+      throw new UpstreamFault(
+        'LimitExceeded',
+        `the wanted files have more than ${limits.totalSize} bytes in all; raise spec.limits.totalSize or narrow spec.include`,
+      );
+    }
+    const found = state.racy || state.hash !== undefined ? hash('sha256', bytes) : undefined;
+    if (entry.id !== undefined && state.hash !== undefined && found !== state.hash) {
+      throw new UpstreamFault('UpstreamInvalid', `"${printable(state.path)}" changed while it was read`);
+    }
+    if (found !== undefined) state.hash = found;
+    this.#handing = this.#handing.then(() => sink.take(entry, bytes));
+    await this.#handing;
+  }
+
+  #get({ path, entry }: FileState, signal: AbortSignal): Promise<Buffer | undefined> {
+    return this.#server.read(path, entry, this.#context.limits.fileSize, signal);
+  }
+
+  /** Some at a time; the first that fails ends the others. */
+  async #each<Item>(items: readonly Item[], work: (item: Item, signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { limits, signal } = this.#context;
+    const stop = new AbortController();
+    const both = AbortSignal.any([signal, stop.signal]);
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < items.length) {
+        both.throwIfAborted();
+        await work(items[next++]!, both);
+      }
+    };
+    const workers = Math.max(1, Math.min(together, items.length, Math.floor(heldBytes / limits.fileSize)));
+    const running = Array.from({ length: workers }, () => worker().catch((error: unknown) => stop.abort(error)));
+    await Promise.all(running);
+    both.throwIfAborted();
+  }
+
+  /** What is known from now on, written where it differs from what was. */
+  async #remember(): Promise<void> {
+    if (this.#looked === undefined) return;
+    const { folders, files } = this.#looked;
+    if (this.#known !== undefined && isKnown(this.#known, folders, files)) return;
+    await this.#context.memory.save(await encodeMemory(this.#base, { folders, files }));
+    this.#known = { folders, files: new Map([...files].map(([path, state]) => [path, { ...state }])) };
+  }
+}
+
+function isKnown(
+  known: WebDavMemory,
+  folders: ReadonlyMap<string, WalkedFolder>,
+  files: ReadonlyMap<string, FileState>,
+): boolean {
+  if (known.folders.size !== folders.size || known.files.size !== files.size) return false;
+  for (const [path, { hash: listing }] of folders) if (known.folders.get(path)?.hash !== listing) return false;
+  for (const [path, { hash: content, racy }] of files) {
+    const before = known.files.get(path);
+    if (before?.hash !== content || before?.racy !== racy) return false;
+  }
+  return true;
+}
+
+function problemsOf(folders: ReadonlyMap<string, WalkedFolder>): Problem[] {
+  return [...folders].flatMap(([folder, { remarks }]) =>
+    remarks.map(({ reason, name, message }) => {
+      const path = printable(name === undefined ? folder : joinPath(folder, name));
+      return problem(reason, path === '' ? '.' : path, message);
+    }),
+  );
+}

@@ -1,0 +1,168 @@
+// The body of a 207 (RFC 4918, 13), read as it comes: each `response` with its hrefs, status and the properties asked for.
+import { SaxesParser, type SaxesTagNS } from 'saxes';
+import type { Pace } from '../pace.ts';
+
+export interface DavResponse {
+  hrefs: string[];
+  /** The response's own status, where it has one instead of properties. */
+  status: number | undefined;
+  /** Of resourcetype: a collection or not; undefined where the server gives no resourcetype. */
+  collection: boolean | undefined;
+  /** The status with which resourcetype itself was refused. */
+  refused: number | undefined;
+  /** Texts of the properties that have been found, by local name. */
+  properties: ReadonlyMap<string, string>;
+}
+
+/** The body is no multistatus, or not whole. */
+export class NoMultistatus extends Error {}
+
+const dav = 'DAV:';
+const deepest = 64;
+/** Characters that are parsed in one go. */
+const slice = 16_384;
+/** Characters that XML cannot hold; what a name has of them is seen where the href is read. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const noXml = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+
+/** The properties that a listing asks for, of the namespace `DAV:`. */
+export const askedProperties = ['resourcetype', 'getetag', 'getcontentlength', 'getlastmodified'] as const;
+
+/** The body of a PROPFIND for them. */
+export const propfindBody = Buffer.from(
+  `<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop>${askedProperties
+    .map((name) => `<${name}/>`)
+    .join('')}</prop></propfind>`,
+);
+
+/**
+ * Hands each response to `take`, in order. Properties count where their propstat is a success, whichever propstat that is.
+ * Names are those of the namespace `DAV:` alone.
+ * @throws NoMultistatus; whatever `take` and `pace` throw
+ */
+export async function readMultistatus(
+  chunks: Iterable<Buffer>,
+  pace: Pace,
+  take: (response: DavResponse) => void,
+): Promise<void> {
+  const reading = new Reading(take);
+  const decoder = new TextDecoder('utf-8');
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += slice) {
+      reading.write(decoder.decode(chunk.subarray(at, at + slice), { stream: true }));
+      await pace();
+    }
+  }
+  reading.write(decoder.decode());
+  reading.end();
+}
+
+interface Propstat {
+  status: number | undefined;
+  collection: boolean | undefined;
+  properties: Map<string, string>;
+}
+
+class Reading {
+  readonly #take: (response: DavResponse) => void;
+  readonly #parser = new SaxesParser({ xmlns: true, position: false });
+  /** Local names of the open elements; `` for one of another namespace. */
+  readonly #open: string[] = [];
+  #fault: Error | undefined;
+  #text: string | undefined;
+  #response: { hrefs: string[]; status: number | undefined; propstats: Propstat[] } | undefined;
+  #propstat: Propstat | undefined;
+  #isMultistatus = false;
+
+  constructor(take: (response: DavResponse) => void) {
+    this.#take = take;
+    this.#parser.on('error', (cause) => this.#fail(new NoMultistatus('it is not well-formed XML', { cause })));
+    this.#parser.on('doctype', () => this.#fail(new NoMultistatus('it has a document type')));
+    this.#parser.on('opentag', (tag) => this.#opened(tag));
+    this.#parser.on('closetag', (tag) => this.#closed(tag));
+    const text = (more: string) => {
+      if (this.#text !== undefined) this.#text += more;
+    };
+    this.#parser.on('text', text);
+    this.#parser.on('cdata', text);
+  }
+
+  write(text: string): void {
+    this.#parser.write(text.replace(noXml, '\ufffd'));
+    if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  end(): void {
+    this.#parser.close();
+    if (this.#fault !== undefined) throw this.#fault;
+    if (!this.#isMultistatus) throw new NoMultistatus('it is no multistatus');
+  }
+
+  #fail(fault: Error): void {
+    this.#fault ??= fault;
+  }
+
+  #opened({ uri, local }: SaxesTagNS): void {
+    if (this.#fault !== undefined) return;
+    const name = uri === dav ? local : '';
+    this.#open.push(name);
+    const depth = this.#open.length;
+    if (depth === 1 && name === 'multistatus') this.#isMultistatus = true;
+    else if (depth === 1) this.#fail(new NoMultistatus('it is no multistatus'));
+    if (depth > deepest) this.#fail(new NoMultistatus('its elements lie too deep'));
+    this.#text = undefined;
+    if (depth === 2 && name === 'response') this.#response = { hrefs: [], status: undefined, propstats: [] };
+    if (this.#response === undefined) return;
+    const [, , third, fourth, fifth] = this.#open;
+    if (depth === 3 && name === 'propstat') {
+      this.#propstat = { status: undefined, collection: undefined, properties: new Map() };
+    }
+    if (depth === 3 && (name === 'href' || name === 'status')) this.#text = '';
+    if (this.#propstat === undefined || third !== 'propstat') return;
+    if (depth === 4 && name === 'status') this.#text = '';
+    if (fourth !== 'prop') return;
+    if (depth === 5 && name !== '') this.#text = '';
+    if (depth === 5 && name === 'resourcetype') this.#propstat.collection ??= false;
+    if (depth === 6 && fifth === 'resourcetype' && name === 'collection') this.#propstat.collection = true;
+  }
+
+  #closed(_tag: SaxesTagNS): void {
+    if (this.#fault !== undefined) return;
+    const depth = this.#open.length;
+    const name = this.#open.pop()!;
+    const text = this.#text?.trim();
+    this.#text = undefined;
+    const [response, propstat] = [this.#response, this.#propstat];
+    if (response === undefined) return;
+    if (propstat !== undefined) {
+      if (depth === 5 && text) propstat.properties.set(name, text);
+      if (depth === 4 && name === 'status' && text !== undefined) propstat.status = statusOf(text);
+      if (depth === 3) {
+        response.propstats.push(propstat);
+        this.#propstat = undefined;
+      }
+      return;
+    }
+    if (depth === 3 && name === 'href' && text) response.hrefs.push(text);
+    if (depth === 3 && name === 'status' && text !== undefined) response.status = statusOf(text);
+    if (depth === 2) {
+      this.#response = undefined;
+      this.#take(whole(response));
+    }
+  }
+}
+
+function whole({ hrefs, status, propstats }: { hrefs: string[]; status: number | undefined; propstats: Propstat[] }) {
+  const properties = new Map<string, string>();
+  let collection: boolean | undefined;
+  let refused: number | undefined;
+  for (const propstat of propstats) {
+    if (propstat.status !== undefined && propstat.status >= 200 && propstat.status <= 299) {
+      collection ??= propstat.collection;
+      for (const [name, text] of propstat.properties) if (!properties.has(name)) properties.set(name, text);
+    } else if (propstat.collection !== undefined) refused = propstat.status ?? 500;
+  }
+  return { hrefs, status, collection, refused: collection === undefined ? refused : undefined, properties };
+}
+
+const statusOf = (line: string): number => Number(/^HTTP\/\d+(?:\.\d+)?\s+(\d{3})\b/.exec(line)?.[1] ?? 500);

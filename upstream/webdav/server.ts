@@ -1,0 +1,233 @@
+// One WebDAV server: folders listed by Depth-1 PROPFINDs, single files looked at and read, all through the guard.
+import { createHash } from 'node:crypto';
+import { UpstreamFault } from '../fault.ts';
+import type { GuardedClient, GuardedRequest, GuardedResponse } from '../guard/client.ts';
+import { newPace } from '../pace.ts';
+import { fileUrl, folderUrl } from './address.ts';
+import type { Authentication } from './authentication.ts';
+import { partsOf } from './href.ts';
+import { type Entry, FolderListing, type Remark } from './listing.ts';
+import { NoMultistatus, propfindBody, readMultistatus } from './multistatus.ts';
+
+export interface WebDavServerOptions {
+  /** From `webDavAddress`. */
+  url: URL;
+  client: GuardedClient;
+  authentication: Authentication;
+  /** Told bytes on the wire as they arrive. */
+  received(bytes: number): void;
+}
+
+/** Bytes of one listing. */
+export const mostListed = 16 * 2 ** 20;
+
+export interface FolderAnswer {
+  /** SHA-256 of the listing, hex. */
+  hash: string;
+  /** The server's own time when it answered, in milliseconds since 1970. */
+  at: number;
+  /** Undefined where the hash is the one that was known: nothing was parsed. */
+  listing: { entries: Entry[]; remarks: Remark[] } | undefined;
+}
+
+export class WebDavServer {
+  readonly #options: WebDavServerOptions;
+
+  constructor(options: WebDavServerOptions) {
+    this.#options = options;
+  }
+
+  /** What messages call the server. */
+  get name(): string {
+    return this.#options.url.host;
+  }
+
+  /**
+   * @param path below the source's folder, `` for itself
+   * @param known the hash of the listing that is known
+   * @throws UpstreamFault; the signal's reason
+   */
+  async list(path: string, known: string | undefined, signal: AbortSignal): Promise<FolderAnswer> {
+    const { response, chunks, hash } = await this.#propfind(folderUrl(this.#options.url, path), 1, signal);
+    const at = timeOf(response);
+    if (hash === known) return { hash, at, listing: undefined };
+    const listing = new FolderListing({
+      hrefPath: partsOf(response.url.pathname) ?? [],
+      host: response.url.host,
+      server: this.name,
+      folder: called(path),
+    });
+    await this.#parse(chunks, signal, path, (answer) => listing.add(answer));
+    listing.end();
+    return { hash, at, listing: { entries: [...listing.entries.values()], remarks: listing.remarks } };
+  }
+
+  /**
+   * What one file is at present, by one request.
+   * @throws UpstreamFault, NotFound where there is no such file; the signal's reason
+   */
+  async look(path: string, signal: AbortSignal): Promise<{ entry: Entry; at: number }> {
+    const url = fileUrl(this.#options.url, path);
+    const { response, chunks } = await this.#propfind(url, 0, signal);
+    const parts = partsOf(response.url.pathname) ?? [];
+    const listing = new FolderListing({
+      hrefPath: parts.slice(0, -1),
+      host: response.url.host,
+      server: this.name,
+      folder: called(path),
+    });
+    await this.#parse(chunks, signal, path, (answer) => listing.add(answer));
+    const entry = listing.entries.get(parts.at(-1) ?? '');
+    if (entry === undefined || entry.folder) {
+      throw new UpstreamFault('NotFound', `${this.name} has no file ${called(path)}`);
+    }
+    return { entry, at: timeOf(response) };
+  }
+
+  /** Whether there is still something at a path. @throws UpstreamFault; the signal's reason */
+  async isThere(path: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { response } = await this.#propfind(fileUrl(this.#options.url, path), 0, signal);
+      return response.status === 207;
+    } catch (error) {
+      if (error instanceof UpstreamFault && error.reason === 'NotFound') return false;
+      throw error;
+    }
+  }
+
+  /**
+   * The bytes of a file.
+   * @param listed what the listing said of it: what arrives must be as long, or have been changed since
+   * @param most bytes; undefined is given for a longer file
+   * @throws UpstreamFault; the signal's reason
+   */
+  async read(
+    path: string,
+    listed: Pick<Entry, 'size' | 'etag'>,
+    most: number,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> {
+    // Uncompressed, since only then the length is the file's.
+    const headers = { accept: '*/*', 'accept-encoding': 'identity' };
+    try {
+      const request = { method: 'GET', url: fileUrl(this.#options.url, path), headers, maxBytes: most } as const;
+      const response = await this.#request({ ...request, signal });
+      if (response.status !== 200) {
+        response.discard();
+        throw new UpstreamFault(
+          'UpstreamInvalid',
+          `${this.name} does not send ${called(path)} whole (HTTP ${response.status})`,
+        );
+      }
+      const bytes = Buffer.concat(await gathered(response.body));
+      if (isAnother(path, listed, bytes, response)) {
+        throw new UpstreamFault(
+          'UpstreamInvalid',
+          `${this.name} sends something else for ${called(path)} than it lists: it may be changing just now, or be hidden behind a sign-in page`,
+        );
+      }
+      return bytes;
+    } catch (error) {
+      if (error instanceof UpstreamFault && error.reason === 'LimitExceeded') return undefined;
+      throw error;
+    }
+  }
+
+  async #propfind(
+    url: URL,
+    depth: 0 | 1,
+    signal: AbortSignal,
+  ): Promise<{ response: GuardedResponse; chunks: Buffer[]; hash: string }> {
+    const headers = {
+      depth: String(depth),
+      accept: 'application/xml, text/xml',
+      'content-type': 'application/xml; charset=utf-8',
+    };
+    const response = await this.#request({
+      method: 'PROPFIND',
+      url,
+      headers,
+      body: propfindBody,
+      maxBytes: mostListed,
+      signal,
+    });
+    if (response.status !== 207) {
+      response.discard();
+      throw new UpstreamFault(
+        'UpstreamInvalid',
+        `${this.name} does not answer as a WebDAV server at this address (HTTP ${response.status}); check spec.url, and whether a sign-in page stands in front of it`,
+      );
+    }
+    const chunks = await gathered(response.body);
+    const hash = createHash('sha256');
+    const pace = newPace(signal);
+    for (const chunk of chunks) {
+      hash.update(chunk);
+      await pace();
+    }
+    return { response, chunks, hash: hash.digest('hex') };
+  }
+
+  async #parse(
+    chunks: Iterable<Buffer>,
+    signal: AbortSignal,
+    path: string,
+    take: Parameters<typeof readMultistatus>[2],
+  ): Promise<void> {
+    try {
+      await readMultistatus(chunks, newPace(signal), take);
+    } catch (cause) {
+      if (!(cause instanceof NoMultistatus)) throw cause;
+      throw new UpstreamFault(
+        'UpstreamInvalid',
+        `the listing of ${called(path)} by ${this.name} cannot be read: ${cause.message}`,
+        { cause },
+      );
+    }
+  }
+
+  /** Shows the password as the server asked, and to a server that did not ask as well: it may show more then. */
+  async #request(request: Omit<GuardedRequest, 'credential' | 'received' | 'name'>): Promise<GuardedResponse> {
+    const { client, authentication, received } = this.#options;
+    const send = () => client.request({ ...request, name: this.name, credential: authentication, received });
+    let response = await send().catch((error: unknown) => {
+      if (!authentication.undecided || !(error instanceof UpstreamFault) || !refusals.has(error.reason)) throw error;
+      return undefined;
+    });
+    if (response === undefined || authentication.undecided) {
+      response?.discard();
+      authentication.useBasic();
+      response = await send();
+    }
+    authentication.accepted();
+    return response;
+  }
+}
+
+/** What servers answer to somebody whom they have not asked who he is. */
+const refusals: ReadonlySet<string> = new Set(['AccessDenied', 'NotFound', 'UpstreamInvalid']);
+
+const called = (path: string): string => (path === '' ? 'the folder' : `"${path}"`);
+
+/** HTML that nobody listed: a page that somebody put before the file. */
+function isAnother(
+  path: string,
+  listed: Pick<Entry, 'size' | 'etag'>,
+  bytes: Buffer,
+  { headers }: GuardedResponse,
+): boolean {
+  if (listed.size !== undefined) return bytes.length !== listed.size;
+  const isPage = /^\s*text\/html\b/i.test(headers['content-type'] ?? '');
+  return isPage && !/\.x?html?$/i.test(path);
+}
+
+function timeOf({ headers }: GuardedResponse): number {
+  const time = Date.parse(headers.date ?? '');
+  return Number.isNaN(time) ? Date.now() : time;
+}
+
+async function gathered(body: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks;
+}
