@@ -144,7 +144,7 @@ describe('a new catalogue', { concurrency: true }, () => {
     await until('the new catalogue is in force', () => watch.snapshot !== before);
     const now = watch.snapshot!;
     assert.equal(now.sources[0]!.content, before.sources[0]!.content);
-    assert.equal(now.libraries.get('steady')!.skillAt, before.libraries.get('steady')!.skillAt);
+    assert.equal(now.libraries.get('steady')!.shelves, before.libraries.get('steady')!.shelves);
     const row = (snapshot: typeof now, address: string) =>
       snapshot.libraries.get('moving')!.shelves.skill.at.get(address)!.row;
     assert.equal(row(now, 'b'), row(before, 'b'));
