@@ -61,6 +61,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     requestTimeout: requestWithinMs,
     connectionTimeout: silentForMs,
     clientErrorHandler: clientErrorHandler(options.logger),
+    // Before there is a route there are no hooks. Fastify's own words would repeat the URL.
+    frameworkErrors: (_error, request, reply) => refuse(request, reply, 400, 'The URL is not one that can be read'),
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true },
