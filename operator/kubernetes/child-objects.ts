@@ -95,20 +95,25 @@ export class ApiServerChildren implements Children {
 
 interface Applied {
   metadata?: { uid?: string; managedFields?: unknown };
-  spec?: { template?: { metadata?: { annotations?: Record<string, string> } } };
+  spec?: { template?: { metadata?: { annotations?: Record<string, string> } }; loadBalancerClass?: string };
 }
 
 /**
  * Apply leaves what others own, so the spec is replaced by the operator's; the API server fills in defaults anew. The version
- * is not tested: Kubernetes writes the status all the while.
+ * is not tested: Kubernetes writes the status all the while. Kubernetes never lets the class of a load balancer change, and on
+ * some clouds an admission webhook gives each new Service one.
  */
 function withoutOthers({ spec }: ChildManifest, { metadata, spec: applied }: Applied): object[] {
   const annotations = applied?.template?.metadata?.annotations;
   const template = spec.template as { metadata: object } | undefined;
-  const value =
-    template === undefined || annotations === undefined
-      ? spec
-      : { ...spec, template: { ...template, metadata: { ...template.metadata, annotations } } };
+  const loadBalancerClass = applied?.loadBalancerClass;
+  const value = {
+    ...spec,
+    ...(loadBalancerClass === undefined ? {} : { loadBalancerClass }),
+    ...(template === undefined || annotations === undefined
+      ? {}
+      : { template: { ...template, metadata: { ...template.metadata, annotations } } }),
+  };
   return [
     { op: 'test', path: '/metadata/uid', value: metadata?.uid },
     { op: 'replace', path: '/spec', value },

@@ -79,6 +79,18 @@ test('what is applied again as it is leaves no trace', async (t) => {
   assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
 });
 
+test('what others wrote is taken out of a load balancer, but for its class, which cannot change', async (t) => {
+  const children = childrenOf(t);
+  const wanted = service('balanced');
+  const spec = { ...wanted.spec, type: 'LoadBalancer' };
+  const theirs = { ...spec, loadBalancerClass: 'example.com/nlb', externalTrafficPolicy: 'Local' };
+  await server.kubectl(['create', '-f', '-'], JSON.stringify({ ...wanted, spec: theirs }));
+  const found = await children.read('Service', namespace, 'balanced');
+  const applied = (await children.apply({ ...wanted, spec }, found)).spec as typeof theirs;
+  assert.equal(applied.externalTrafficPolicy, 'Cluster');
+  assert.equal(applied.loadBalancerClass, 'example.com/nlb');
+});
+
 test('a refusal carries the words of the API server, in one line', async (t) => {
   const children = childrenOf(t);
   const error = await children.apply(service('odd', 99_999), undefined).catch((refused: unknown) => refused);

@@ -314,7 +314,8 @@ test('a new shape is applied, and a field that is left out again is given up', a
   assert.deepEqual(pod.spec.nodeSelector, { disk: 'fast' });
   assert.equal(pod.metadata.labels.team, 'platform');
   assert.equal((await get('service/shaped')).spec.ports[0].port, 80);
-  assert.equal((await get('skillgateway/shaped')).status.url, `http://shaped.${namespace}.svc.cluster.local:80/mcp`);
+  const url = `http://shaped.${namespace}.svc.cluster.local:80/mcp`;
+  await eventually('its URL is told', async () => (await get('skillgateway/shaped')).status.url === url);
 
   // An amount that Kubernetes writes in its own way (1000m is 1) is no reason to write again.
   await stop();
