@@ -9,7 +9,7 @@ export const text = (longest: number) =>
     .meta({ maxLength: longest });
 
 /** Lengths that stand in more than one field. */
-export const longest = { name: 253, library: 64, tag: 64, url: 2048 } as const;
+export const longest = { name: 253, library: 64, tag: 64, url: 2048, origin: 300 } as const;
 
 /** A label selector's map. Keys are checked by a rule, since a schema bounds only values. */
 export const labels = z

@@ -139,6 +139,50 @@ const podShapeRules: readonly Rule[] = [
   textRule('spec.imagePullSecrets[].name', objectName, 'write the name of a Secret of this namespace'),
 ];
 
+type Auth = NonNullable<SkillGatewaySpec['auth']>;
+type TokenScope = Auth['scopes'][number];
+
+const secretKey = '^[-._A-Za-z0-9]+$';
+const isSecretKey = matches(secretKey);
+const originPattern = '^[A-Za-z][-+.A-Za-z0-9]*://([-._A-Za-z0-9]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?$';
+const isOrigin = matches(originPattern);
+
+/**
+ * The rules on who may come in. Those that may see a credential stand on a list or an object: of the value that such a rule
+ * refuses the server prints no more than its type.
+ */
+const accessRules: readonly Rule[] = [
+  textRule('spec.auth.tokens.secretRef.name', objectName, 'write the name of a Secret of this namespace'),
+  rule<TokenScope>({
+    at: 'spec.auth.scopes[]',
+    field: '.token',
+    cel: celMatches('self.token', secretKey),
+    message: "write the client's key in the Secret of tokens, such as n8n, never the token itself",
+    holds: ({ token }) => isSecretKey(token),
+  }),
+  rule<TokenScope>({
+    at: 'spec.auth.scopes[]',
+    cel: 'has(self.library) || (has(self.tags) && size(self.tags) > 0)',
+    message: 'give library, tags or both: without them this is no ceiling',
+    holds: ({ library, tags = [] }) => library !== undefined || tags.length > 0,
+  }),
+  rule<Auth['scopes']>({
+    at: 'spec.auth.scopes',
+    cel: 'self.all(one, self.exists_one(other, other.token == one.token))',
+    message: 'each token stands here once: put what it may see into one row',
+    holds: (self) => new Set(self.map(({ token }) => token)).size === self.length,
+  }),
+  textRule('spec.auth.scopes[].library', libraryName, libraryMessage),
+  textRule('spec.auth.scopes[].tags[]', tagPattern, tagMessage),
+  rule<string[]>({
+    at: 'spec.allowedOrigins',
+    cel: `self.all(origin, ${celMatches('origin', originPattern)})`,
+    message:
+      'write each origin as scheme://host or scheme://host:port, such as https://claude.ai: without a path, a user and *',
+    holds: (self) => self.every(isOrigin),
+  }),
+];
+
 export const skillGatewayRules: readonly Rule[] = [
   rule<Sources>({
     at: 'spec.sources',
@@ -175,5 +219,6 @@ export const skillGatewayRules: readonly Rule[] = [
   textRule('spec.libraries[].tags[]', tagPattern, tagMessage),
   textRule('spec.scope.library', libraryName, libraryMessage),
   textRule('spec.scope.tags[]', tagPattern, tagMessage),
+  ...accessRules,
   ...podShapeRules,
 ];

@@ -61,7 +61,7 @@ export const podShape = {
         .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
         .default('ClusterIP')
         .describe(
-          'NodePort and LoadBalancer let in whoever reaches the nodes or the balancer: nobody is asked who he is.',
+          'NodePort and LoadBalancer let in whoever reaches the nodes or the balancer: without auth nobody is asked who he is.',
         ),
       port: z.int().min(1).max(65_535).default(8000).describe('The port of the Service.'),
       annotations: annotations.optional().describe('Annotations of the Service, for what gives out load balancers.'),

@@ -15,6 +15,33 @@ const librarySchema = z
   })
   .describe('One library.');
 
+const authSchema = z.object({
+  tokens: z
+    .object({
+      secretRef: z
+        .object({ name: text(longest.name).min(1).describe('The name of the Secret.') })
+        .describe(
+          'A Secret of this namespace. Each key names a client, its value is the bearer token of that client: 16 to 1,024 visible ASCII characters.',
+        ),
+    })
+    .describe('The bearer tokens.'),
+  scopes: z
+    .array(
+      z
+        .object({
+          token: text(longest.name).describe('The client: its key in the Secret, never the token itself.'),
+          library: text(longest.library).optional().describe('Only this library, or this group of skills.'),
+          tags: tags().optional().describe('Only what has at least one of these tags.'),
+        })
+        .describe('The most that one client sees.'),
+    )
+    .max(128)
+    .default([])
+    .describe(
+      'The most that single clients see, below the scope of the gateway. A client that is not named here sees all of that.',
+    ),
+});
+
 export const skillGatewaySpecSchema = z
   .object({
     sources: z
@@ -42,6 +69,16 @@ export const skillGatewaySpecSchema = z
       })
       .prefault({})
       .describe('The most that anybody sees through this gateway. Left out: everything.'),
+    auth: authSchema.optional().describe('Who may use this gateway. Left out: everybody who reaches it.'),
+    allowedOrigins: z
+      .array(
+        text(longest.origin).describe('One origin: its scheme, its host and, where it has one of its own, its port.'),
+      )
+      .max(64)
+      .optional()
+      .describe(
+        "Origins whose pages may use this gateway from a browser, such as https://claude.ai. Pages of its own hosts and of localhost always may, and so may requests without an Origin, which are no browser's.",
+      ),
     reindex: z
       .enum(['Token', 'Anyone'])
       .default('Token')

@@ -9,6 +9,9 @@ const select = (selector: unknown) => ({ sources: { selector } });
 const requirement = (key: string, operator: string, list?: string[]) =>
   select({ matchExpressions: [{ key, operator, ...(list ? { values: list } : {}) }] });
 
+const tokens = { secretRef: { name: 'agents-tokens' } };
+const closed = (...scopes: unknown[]) => ({ auth: { tokens, scopes } });
+
 export const gatewayCases: Case[] = [
   { what: 'nothing: everything is served', spec: {} },
   { what: 'no spec', spec: undefined },
@@ -31,6 +34,20 @@ export const gatewayCases: Case[] = [
         { name: 'loki' },
       ],
       scope: { library: 'grafana', tags: ['ops'] },
+      auth: {
+        tokens: { secretRef: { name: 'agents-tokens' } },
+        scopes: [
+          { token: 'n8n', library: 'grafana', tags: ['ops'] },
+          { token: 'Claude_Code.1', tags: ['ops'] },
+        ],
+      },
+      allowedOrigins: [
+        'https://claude.ai',
+        'http://localhost:6274',
+        'HTTPS://Example.com:8443',
+        'http://[::1]:80',
+        'chrome-extension://abcdef',
+      ],
       reindex: 'Anyone',
       instructions: 'Read skill://grafana first.',
     },
@@ -137,7 +154,89 @@ export const gatewayCases: Case[] = [
     spec: { scope: { library: 'a b' } },
     refused: on('spec.scope.library', library),
   },
+  { what: 'auth without tokens', spec: { auth: {} }, refused: on('spec.auth.tokens') },
+  { what: 'tokens without a Secret', spec: { auth: { tokens: {} } }, refused: on('spec.auth.tokens.secretRef') },
+  {
+    what: 'a Secret in capitals',
+    spec: { auth: { tokens: { secretRef: { name: 'Tokens' } } } },
+    refused: on('spec.auth.tokens.secretRef.name', objectName),
+  },
+  { what: 'tokens alone', spec: { auth: { tokens } } },
+  {
+    what: 'one token in two scopes',
+    spec: closed({ token: 'a', library: 'x' }, { token: 'b', library: 'x' }, { token: 'a', tags: ['x'] }),
+    refused: on('spec.auth.scopes', /each token stands here once/),
+  },
+  {
+    what: 'a scope of no token',
+    spec: closed({ library: 'x' }),
+    refused: on('spec.auth.scopes[0].token'),
+  },
+  {
+    what: 'a scope of a token that is no key of a Secret',
+    spec: closed({ token: 'a b', library: 'x' }),
+    refused: on('spec.auth.scopes[0].token', /key in the Secret/),
+  },
+  {
+    what: 'a scope that holds nothing back',
+    spec: closed({ token: 'a' }),
+    refused: on('spec.auth.scopes[0]', /library, tags or both/),
+  },
+  {
+    what: 'a scope of no tags',
+    spec: closed({ token: 'a', tags: [] }),
+    refused: on('spec.auth.scopes[0]', /library, tags or both/),
+  },
+  {
+    what: 'a scope of a token that is no library',
+    spec: closed({ token: 'a', library: 'A' }),
+    refused: on('spec.auth.scopes[0].library', library),
+  },
+  {
+    what: 'a scope of a token with two tags in one',
+    spec: closed({ token: 'a', tags: ['x,y'] }),
+    refused: on('spec.auth.scopes[0].tags[0]', oneWord),
+  },
+  {
+    what: 'as many scopes as there may be',
+    spec: closed(...Array.from({ length: 128 }, (_, n) => ({ token: `${words(249)}${n}`, library: 'x' }))),
+  },
+  {
+    what: 'too many scopes',
+    spec: closed(...Array.from({ length: 129 }, (_, n) => ({ token: `a${n}`, library: 'x' }))),
+    refused: on('spec.auth.scopes'),
+  },
+  ...[
+    'https://claude.ai/',
+    'https://claude.ai/chat',
+    'https://*.example.com',
+    '*',
+    'null',
+    'claude.ai',
+    'https://claude.ai:port',
+    'https://claude.ai?x',
+    'https://',
+    '',
+  ].map((origin) => ({
+    what: `an origin that is ${origin === '' ? 'empty' : origin}`,
+    spec: { allowedOrigins: ['https://claude.ai', origin] },
+    refused: on('spec.allowedOrigins', /scheme:\/\/host/),
+  })),
+  {
+    what: 'too many origins',
+    spec: { allowedOrigins: Array.from({ length: 65 }, (_, n) => `https://a${n}.example`) },
+    refused: on('spec.allowedOrigins'),
+  },
   { what: 'reindex for nobody', spec: { reindex: 'Nobody' }, refused: on('spec.reindex') },
   { what: 'two scope tags in one', spec: { scope: { tags: ['a,b'] } }, refused: on('spec.scope.tags[0]', oneWord) },
   { what: 'instructions that are too long', spec: { instructions: words(4097) }, refused: on('spec.instructions') },
+];
+
+/** Whoever mistakes a field may write a credential into it. */
+export const withTokens: Case[] = [
+  { what: 'a token in the place of its client', spec: closed({ token: 'Bearer hunter2', library: 'x' }) },
+  { what: 'a token that is longer than a key', spec: closed({ token: `hunter2${words(253)}`, library: 'x' }) },
+  { what: 'one token twice', spec: closed({ token: 'hunter2', library: 'x' }, { token: 'hunter2', library: 'y' }) },
+  { what: 'a user in an origin', spec: { allowedOrigins: ['https://ann:hunter2@example.com'] } },
+  { what: 'an origin that is too long', spec: { allowedOrigins: [`https://hunter2.${words(300)}`] } },
 ];

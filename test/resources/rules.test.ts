@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test';
 import { parseSkillGateway, parseSkillSource } from '../../operator/resources/parse.ts';
 import { type ApiServer, apiServer } from '../cluster/api-server.ts';
 import type { Case } from './case.ts';
-import { gatewayCases } from './gateway-cases.ts';
+import { gatewayCases, withTokens } from './gateway-cases.ts';
 import { podShapeCases } from './pod-shape-cases.ts';
 import { sourceCases, withCredentials } from './source-cases.ts';
 
@@ -86,6 +86,18 @@ describe('credentials in a URL', () => {
           found.some(({ field, text }) => field === 'spec.url' && /Secret.*secretRef/.test(text)),
           raw,
         );
+        assert.doesNotMatch(raw, /hunter2/);
+      }
+    });
+  }
+});
+
+describe('credentials in a gateway', () => {
+  for (const one of withTokens) {
+    test(`${one.what}: refused, and not repeated`, async () => {
+      for (const { found, raw } of [await serverJudges('SkillGateway', one), twinJudges('SkillGateway', one)]) {
+        assert.notEqual(found.length, 0);
+        // What is refused is named by its place; the object that was sent does not come back.
         assert.doesNotMatch(raw, /hunter2/);
       }
     });
