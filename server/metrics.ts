@@ -22,6 +22,9 @@ const methods = new Set([
   'resources/list',
   'resources/templates/list',
   'resources/read',
+  'skills/list',
+  'skills/get',
+  'resources/directory/read',
   'tools/list',
   'tools/call',
 ]);

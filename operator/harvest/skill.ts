@@ -32,6 +32,7 @@ export interface ParsedSkill {
 }
 
 const longestDescription = 1024;
+const longestCompatibility = 500;
 const mostTags = 64;
 const longestTag = 64;
 const defaultVersion = '0.0.0';
@@ -96,6 +97,7 @@ function described({ core, text, lines, cut }: YamlFields, firstLine: number, fi
   } else if (core.description.length > longestDescription && [...core.description].length > longestDescription) {
     refuse('description', `its description has more than ${longestDescription} characters: shorten it`);
   }
+  for (const [field, why] of unfitFields(core)) refuse(field, why);
   if (cut.has('description')) {
     const message = 'The description is cut at a #, which begins a comment in YAML: put the description in quotes.';
     findings.push({ reason: 'LenientYaml', message, line: firstLine + (lines.get('description') ?? 1) - 1 });
@@ -114,6 +116,25 @@ function described({ core, text, lines, cut }: YamlFields, firstLine: number, fi
     line,
   };
 }
+
+/** Fields that the specification gives a type to: clients refuse a skill, and some its whole listing, where one has another. */
+function* unfitFields({ metadata, compatibility }: Record<string, unknown>): Generator<[field: string, why: string]> {
+  if (metadata !== undefined && !isTextMap(metadata)) {
+    yield ['metadata', 'its metadata is not a list of fields with texts: put numbers and the like in quotes'];
+  }
+  if (compatibility !== undefined) {
+    const length = typeof compatibility === 'string' ? [...compatibility].length : 0;
+    if (length === 0 || length > longestCompatibility) {
+      yield ['compatibility', `its compatibility is not a text of 1 to ${longestCompatibility} characters`];
+    }
+  }
+}
+
+const isTextMap = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((item) => typeof item === 'string');
 
 const scalar = (value: Text | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 

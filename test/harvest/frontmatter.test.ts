@@ -102,6 +102,32 @@ test('`no`, dates and nothing at all are read as YAML 1.2 reads them', () => {
   assert.deepEqual(frontmatter, { name: 'a', description: 'b', x: 'no', y: '2026-01-01', z: null, w: null, v: true });
 });
 
+test('a field that the specification gives a type to, and that has another, keeps a skill from being advertised', () => {
+  const reasons = (fields: string) => parse(`---\nname: a\ndescription: b\n${fields}\n---\n`).unadvertised;
+  for (const fields of [
+    'metadata: {version: "1.0", author: me}',
+    'metadata: {}',
+    `compatibility: ${'ä'.repeat(500)}`,
+    'allowed-tools: [Read]',
+    'version: 1.0',
+  ]) {
+    assert.deepEqual(reasons(fields), [], fields);
+  }
+  for (const fields of [
+    'metadata: {version: 1.0}',
+    'metadata: [a]',
+    'metadata: text',
+    'metadata: {deep: {a: b}}',
+    'metadata:',
+  ]) {
+    assert.match(reasons(fields).join(), /metadata .*quotes/, fields);
+  }
+  for (const fields of ['compatibility: 7', 'compatibility: ""', `compatibility: ${'a'.repeat(501)}`]) {
+    assert.match(reasons(fields).join(), /compatibility/, fields);
+  }
+  assert.equal(parse('---\nname: a\ndescription: b\nlicense: MIT\nmetadata: {a: 1}\n---\n').line, 5);
+});
+
 test('version and tags may stand in metadata; lists, commas and brackets in a text are tags alike', () => {
   const skill = parse(
     '---\nname: a\ndescription: b\nmetadata:\n  version: "2.0"\n  tags: x, y ,, x\n  nested: {a: [1]}\ntags: "[ddd, domain]"\n---\n',

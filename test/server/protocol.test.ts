@@ -40,7 +40,11 @@ describe('the endpoint', () => {
     assert.equal(status, 200);
     assert.match(headers.get('content-type')!, /^application\/json/);
     assert.deepEqual(body.result.supportedVersions, [version]);
-    assert.deepEqual(body.result.capabilities, { resources: {}, tools: {} });
+    assert.deepEqual(body.result.capabilities, {
+      resources: {},
+      tools: {},
+      extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
+    });
     assert.equal(body.result.instructions, 'Read before you act.');
     assert.equal(body.result.resultType, 'complete');
     const info = body.result._meta['io.modelcontextprotocol/serverInfo'];
@@ -56,7 +60,11 @@ describe('the endpoint', () => {
       assert.equal((await initialize(other)).body.result.protocolVersion, '2025-11-25', other);
     }
     const { headers, body } = await initialize('2025-11-25');
-    assert.deepEqual(body.result.capabilities, { resources: {}, tools: {} });
+    assert.deepEqual(body.result.capabilities, {
+      resources: {},
+      tools: {},
+      extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
+    });
     assert.equal(body.result.instructions, 'Read before you act.');
     assert.equal(headers.get('mcp-session-id'), null);
     assert.match(headers.get('content-type')!, /^application\/json/);
@@ -205,7 +213,13 @@ describe('the endpoint', () => {
   });
 
   it('knows no other methods: 404 in the modern era, an error in the old one', async () => {
-    for (const method of ['prompts/list', 'skills/list', 'subscriptions/listen', 'resources/subscribe', 'no/such']) {
+    for (const method of [
+      'prompts/list',
+      'skills/activate',
+      'subscriptions/listen',
+      'resources/subscribe',
+      'no/such',
+    ]) {
       const modern = await call(server.url, method, method === 'subscriptions/listen' ? { notifications: {} } : {});
       assert.equal(modern.status, 404, method);
       assert.equal(modern.body.error.code, -32601, method);
