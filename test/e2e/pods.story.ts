@@ -64,6 +64,11 @@ for (const [line, name] of [
       await cluster.kubectl(['delete', 'crd', 'skillsources.lyceum.dev', 'skillgateways.lyceum.dev']);
     });
 
+    it('stands in a namespace that admits no other pods than "restricted" ones', async () => {
+      const { stderr } = await cluster.tryKubectl(['run', 'loose', '-n', 'lyceum', '--image=example.com/loose:1']);
+      assert.match(stderr, /violates PodSecurity "restricted:latest"/);
+    });
+
     it('installs with default values and says what to apply next', async () => {
       const notes = await install(line, 'lyceum');
       assert.match(notes, /kubectl apply --namespace lyceum/);
