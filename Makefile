@@ -1,4 +1,4 @@
-# What a machine needs: Node 20 or newer with npm, git, make; for the tests also Go 1.26 or newer and openssl.
+# What a machine needs: Node 20 or newer with npm, git, make; for the tests also what README.md says.
 # `make e2e` says what else it needs.
 # Node 24, on which everything runs, comes with the packages.
 SHELL := bash

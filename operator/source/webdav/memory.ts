@@ -1,4 +1,6 @@
-// What is known of a WebDAV folder from the look before, as JSON lines: its listings, and the files that were racy.
+// What is known of a WebDAV folder from the look before: its listings and the files that were racy, as JSON lines with their
+// digest behind them.
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Slices } from '../../../catalogue/slices.ts';
 import type { Entry } from '../../../upstream/webdav/listing.ts';
@@ -52,7 +54,20 @@ export async function encodeMemory(base: string, { folders, files }: WebDavMemor
     }
     if (slices.over) await slices.turn();
   }
-  return Buffer.concat(lines);
+  const bytes = Buffer.concat(lines);
+  return Buffer.concat([bytes, await digested(bytes, slices)]);
+}
+
+const digestBytes = 32;
+const hashedAtOnce = 2 ** 20;
+
+async function digested(bytes: Buffer, slices: Slices): Promise<Buffer> {
+  const digest = createHash('sha256');
+  for (let at = 0; at < bytes.length; at += hashedAtOnce) {
+    digest.update(bytes.subarray(at, at + hashedAtOnce));
+    if (slices.over) await slices.turn();
+  }
+  return digest.digest();
 }
 
 const line = (content: unknown): Buffer => Buffer.from(`${JSON.stringify(content)}\n`);
@@ -79,8 +94,10 @@ export async function decodeMemory(base: string, file: Buffer): Promise<WebDavMe
   }
 }
 
-async function decoded(base: string, file: Buffer): Promise<WebDavMemory | undefined> {
+async function decoded(base: string, written: Buffer): Promise<WebDavMemory | undefined> {
   const slices = new Slices();
+  const file = written.subarray(0, -digestBytes);
+  if (!(await digested(file, slices)).equals(written.subarray(-digestBytes))) return undefined;
   const folders = new Map<string, Folder>();
   const files = new Map<string, FileState>();
   let folder: { path: string; entries: Entry[] } | undefined;
