@@ -3,9 +3,10 @@ import { Command } from 'commander';
 import { anyAddress } from '../any-address.ts';
 import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
+import { addCallersOptions, type CallersFlags } from './callers-options.ts';
 import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
 
-interface OperatorFlags extends SourceFlags, PodFlags {
+interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags {
   namespaces?: string[];
   kubeconfig?: string;
   volume: string;
@@ -39,10 +40,11 @@ export function operatorCommand(): Command {
     .addOption(option('--probes-port <port>', 'port of /healthz and /readyz').argParser(port).default(8081))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9090))
     .addOption(logLevel());
-  return addPodOptions(addSourceOptions(command)).action(async (flags: OperatorFlags) => {
+  return addCallersOptions(addPodOptions(addSourceOptions(command))).action(async (flags: OperatorFlags) => {
     const [
       { startOperator },
       { metricsListener, probesListener },
+      { listenToCallers },
       { connect },
       { makeLogger },
       { stopSignal, stopped },
@@ -50,6 +52,7 @@ export function operatorCommand(): Command {
     ] = await Promise.all([
       import('../../operator/operator.ts'),
       import('../../operator/listeners.ts'),
+      import('./callers.ts'),
       import('./connect.ts'),
       import('../logger.ts'),
       import('../stop.ts'),
@@ -75,14 +78,17 @@ export function operatorCommand(): Command {
       log,
     });
     const everywhere = anyAddress();
-    const [probes, metrics] = await Promise.all([
+    const [probes, metrics, callers] = await Promise.all([
       probesListener(everywhere, flags.probesPort, connected.unready),
       metricsListener(everywhere, flags.metricsPort, connected.registry),
+      listenToCallers(flags, { host: everywhere, connected, operator, log }),
     ]);
     const { namespaces } = connected;
-    log.info({ version, namespaces, probesPort: probes.port, metricsPort: metrics.port }, 'operator started');
+    const ports = { probesPort: probes.port, metricsPort: metrics.port, callersPort: callers?.port };
+    log.info({ version, namespaces, ...ports }, 'operator started');
     await stopped(stop);
     await operator.close();
+    await callers?.close();
     await connected.close();
     await Promise.all([probes.close(), metrics.close()]);
     log.info('operator stopped');

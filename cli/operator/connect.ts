@@ -18,6 +18,9 @@ export interface ConnectFlags {
 }
 
 export interface Connected {
+  connection: Connection;
+  /** The namespace that the operator runs in. */
+  ownNamespace: string;
   cluster: ApiServerCluster;
   metrics: OperatorMetrics;
   registry: Registry;
@@ -57,6 +60,8 @@ export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log 
     log,
   });
   return {
+    connection,
+    ownNamespace: own,
     cluster,
     metrics,
     registry,

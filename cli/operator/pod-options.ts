@@ -12,6 +12,8 @@ export interface PodFlags {
   operatorNamespace?: string;
   keepTogether?: Record<string, string>;
   sidecarGateway?: string;
+  callersUrl?: string;
+  callersCaSecret?: string;
 }
 
 export function addPodOptions(command: Command): Command {
@@ -44,6 +46,18 @@ export function addPodOptions(command: Command): Command {
     )
     .addOption(
       option(
+        '--callers-url <url>',
+        "where servers in pods of gateways reach the operator's port for callers, https://; default: they do not",
+      ).argParser(httpsUrl),
+    )
+    .addOption(
+      option(
+        '--callers-ca-secret <name>',
+        'Secret whose ca.crt signed the certificate of that port, in the namespace of the claim; required with --callers-url',
+      ),
+    )
+    .addOption(
+      option(
         '--sidecar-gateway <namespace/name>',
         "the gateway that a server in the operator's own pod serves, behind a Service of its name: its status tells the URL",
       ),
@@ -52,12 +66,14 @@ export function addPodOptions(command: Command): Command {
 
 /**
  * @param ownNamespace the namespace that the operator runs in
- * @throws Error when the image is missing
+ * @throws Error when the image is missing, or one of the two that belong together
  */
 export function podSettings(flags: PodFlags, ownNamespace: string): PodSettings | undefined {
-  const { volumeClaim, gatewayImage } = flags;
+  const { volumeClaim, gatewayImage, callersUrl, callersCaSecret } = flags;
   if (!volumeClaim) return undefined;
   if (!gatewayImage) throw new Error('--volume-claim needs --gateway-image, the image of the pods');
+  if (callersUrl && !callersCaSecret)
+    throw new Error('--callers-url needs --callers-ca-secret, whose ca.crt it is known by');
   return {
     volumeClaim,
     image: gatewayImage,
@@ -65,6 +81,7 @@ export function podSettings(flags: PodFlags, ownNamespace: string): PodSettings 
     imagePullSecrets: flags.gatewayImagePullSecrets ?? [],
     namespace: flags.operatorNamespace ?? ownNamespace,
     keepTogether: flags.keepTogether,
+    operator: callersUrl && callersCaSecret ? { url: callersUrl, caSecret: callersCaSecret } : undefined,
   };
 }
 
@@ -73,6 +90,12 @@ export const sidecarUrl =
   ({ sidecarGateway }: PodFlags) =>
   ({ metadata: { namespace, name } }: { metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string | undefined =>
     sidecarGateway === `${namespace}/${name}` ? `http://${name}.${namespace}.svc.cluster.local:8000/mcp` : undefined;
+
+function httpsUrl(text: string): string {
+  if (text !== '' && URL.parse(text)?.protocol !== 'https:')
+    throw new InvalidArgumentError('a URL that begins with https://');
+  return text;
+}
 
 const label = /^([a-z0-9][a-z0-9.-]*\/)?[A-Za-z0-9][A-Za-z0-9_.-]*=[A-Za-z0-9_.-]*$/;
 

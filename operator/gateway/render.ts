@@ -1,4 +1,5 @@
 // The Deployment and the Service of a gateway, from its spec and the installation's settings. Pure: the same gives the same.
+import { audience } from '../callers/token.ts';
 import type { ChildManifest, KubernetesObject } from '../kubernetes/cluster.ts';
 import { parseQuantity } from '../resources/quantities.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
@@ -16,6 +17,8 @@ export interface PodSettings {
   namespace: string;
   /** Labels of the pods on whose node the server pods are kept, for a volume that one node mounts at a time. */
   keepTogether?: Readonly<Record<string, string>> | undefined;
+  /** The operator's port for callers, and the Secret whose `ca.crt` its certificate is known by. Left out: servers do not call. */
+  operator?: { url: string; caSecret: string } | undefined;
 }
 
 type Owner = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'metadata'>;
@@ -25,6 +28,9 @@ const user = 65_534;
 const mcpPort = 8000;
 const metricsPort = 9091;
 const volumePath = '/volume';
+const identityPath = '/var/run/secrets/lyceum.dev/operator';
+/** Kubernetes renews a token when a fifth of this is left. */
+const tokenSeconds = 3600;
 
 /** A rollout that has not come further for so long has failed. */
 const progressDeadlineSeconds = 300;
@@ -65,7 +71,10 @@ export function renderDeployment(gateway: Owner, spec: SkillGatewaySpec, setting
             labelSelector: { matchLabels: selectorOf(name) },
           })),
           containers: [containerOf(namespace, name, spec, settings)],
-          volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: settings.volumeClaim } }],
+          volumes: [
+            { name: 'volume', persistentVolumeClaim: { claimName: settings.volumeClaim } },
+            ...identityVolumes(settings),
+          ],
         }),
       },
     },
@@ -96,6 +105,10 @@ const selectorOf = (name: string): Labels => ({
   'app.kubernetes.io/instance': name,
 });
 
+/** The name of the gateway whose pods have such labels; undefined where they are none of a gateway's. */
+export const gatewayOfLabels = (labels: Readonly<Labels>): string | undefined =>
+  labels['app.kubernetes.io/name'] === 'lyceum-gateway' ? labels['app.kubernetes.io/instance'] : undefined;
+
 const labelsOf = (name: string): Labels => ({ ...selectorOf(name), 'app.kubernetes.io/managed-by': 'lyceum' });
 
 /** Without blockOwnerDeletion, for which the operator would need a right on the gateway's finalizers. */
@@ -110,14 +123,14 @@ function containerOf(
   namespace: string,
   name: string,
   { resources }: SkillGatewaySpec,
-  { image, imagePullPolicy }: PodSettings,
+  { image, imagePullPolicy, operator }: PodSettings,
 ): Record<string, unknown> {
   const memory = resources.limits?.memory;
   return filled({
     name: 'server',
     image,
     imagePullPolicy,
-    args: ['server', '--volume', volumePath, '--namespace', namespace, '--gateway', name],
+    args: ['server', '--volume', volumePath, '--namespace', namespace, '--gateway', name, ...operatorOptions(operator)],
     env: memory === undefined ? [] : [{ name: 'NODE_OPTIONS', value: heapOptions(memory) }],
     ports: [
       { name: 'mcp', containerPort: mcpPort, protocol: 'TCP' },
@@ -133,8 +146,30 @@ function containerOf(
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    volumeMounts: [{ name: 'volume', mountPath: volumePath, readOnly: true }],
+    volumeMounts: [
+      { name: 'volume', mountPath: volumePath, readOnly: true },
+      ...(operator === undefined ? [] : [{ name: 'operator', mountPath: identityPath, readOnly: true }]),
+    ],
   });
+}
+
+const operatorOptions = (operator: PodSettings['operator']): string[] =>
+  operator === undefined
+    ? []
+    : [
+        ...['--operator-url', operator.url],
+        ...['--operator-ca', `${identityPath}/ca.crt`, '--operator-token', `${identityPath}/token`],
+      ];
+
+/**
+ * By what a server is known to the operator: a token of its pod for nobody else, which is good for nothing at the API
+ * server. The authority's certificate is optional, so that pods start while no operator is installed.
+ */
+function identityVolumes({ operator }: PodSettings): object[] {
+  if (operator === undefined) return [];
+  const authority = { name: operator.caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }], optional: true };
+  const token = { audience, expirationSeconds: tokenSeconds, path: 'token' };
+  return [{ name: 'operator', projected: { sources: [{ serviceAccountToken: token }, { secret: authority }] } }];
 }
 
 /** Node does not look at the limit of its container: it is told three quarters of it, the rest is for what is not heap. */

@@ -50,6 +50,9 @@ export const services: WatchedResource = {
   labelSelector: ofTheOperator,
 };
 
+/** Never listed or watched: single pods are read, to know who calls. */
+export const pods: WatchedResource = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', content: 'metadata' };
+
 /** The path of a resource in a namespace, from the server's root. */
 export function collectionPath(resource: WatchedResource, namespace: string): string {
   const root = resource.apiVersion.includes('/') ? '/apis' : '/api';
@@ -60,8 +63,8 @@ export function collectionPath(resource: WatchedResource, namespace: string): st
 export const selectionOf = ({ labelSelector }: WatchedResource): Record<string, string> =>
   labelSelector === undefined ? {} : { labelSelector };
 
-/** The Accept header of a list or a watch. */
-export function acceptOf(resource: WatchedResource, verb: 'list' | 'watch'): string {
+/** The Accept header of a list or a watch; a single object is asked for as a watch's are. */
+export function acceptOf(resource: WatchedResource, verb: 'list' | 'watch' | 'get'): string {
   if (resource.content === 'whole') return 'application/json';
   const kind = verb === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata';
   return `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json`;

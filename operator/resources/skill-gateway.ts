@@ -83,7 +83,7 @@ export const skillGatewaySpecSchema = z
       .enum(['Token', 'Anyone'])
       .default('Token')
       .describe(
-        'Who may ask for a look at the sources now, with POST /reindex. Token: whoever shows a bearer token, so nobody where there are none. Anyone: whoever reaches the gateway.',
+        'Who may ask for a look at the sources now, with POST /reindex. Token: whoever shows a bearer token, so nobody where there are none. Anyone: whoever may use the gateway.',
       ),
     instructions: text(4096).optional().describe('What MCP clients show the model about this gateway.'),
     ...podShape,

@@ -86,7 +86,7 @@ test('the definitions are those of crds/, stay when the release goes, and can be
 describe('rights', () => {
   const { rules } = parse(readFileSync(join(repository, 'operator/kubernetes/role.yaml'), 'utf8')) as Rendered;
   const onServers = ({ resources: [resource] }: { resources: string[] }) =>
-    ['deployments', 'services'].includes(resource!);
+    ['deployments', 'services', 'pods'].includes(resource!);
   const cases: { what: string; values: Values; expected: Record<string, unknown[]> }[] = [
     { what: "in the release's namespace", values: {}, expected: { skills: rules } },
     {

@@ -52,6 +52,14 @@ test("the operator keeps gateways' Deployments and Services, and deletes none", 
   }
 });
 
+test('the operator reads a pod whose token it is shown, and can neither list nor watch pods', async () => {
+  assert.ok(await may('get', 'pods'));
+  for (const verb of ['list', 'watch', 'create', 'update', 'patch', 'delete'])
+    assert.equal(await may(verb, 'pods'), false, verb);
+  for (const resource of ['pods/exec', 'pods/log', 'serviceaccounts/token', 'replicasets.apps'])
+    for (const verb of ['get', 'create']) assert.equal(await may(verb, resource), false, resource);
+});
+
 test('the operator cannot change specs, ConfigMaps or pods, nor look into another namespace', async () => {
   for (const kind of kinds)
     for (const verb of ['create', 'update', 'patch', 'delete']) assert.equal(await may(verb, kind), false);

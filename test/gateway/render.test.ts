@@ -212,6 +212,38 @@ describe('pods that are kept on the node of others', () => {
   });
 });
 
+test("servers are told where the operator is, and have a token of their pod's that is for nobody else", () => {
+  const operator = { url: 'https://lyceum-operator.flow.svc:9443', caSecret: 'lyceum-operator-tls' };
+  const pod = podOf({}, { operator });
+  const folder = '/var/run/secrets/lyceum.dev/operator';
+  assert.deepEqual(pod.spec, {
+    ...podSpec,
+    containers: [
+      {
+        ...container,
+        args: [
+          ...container.args,
+          ...['--operator-url', operator.url],
+          ...['--operator-ca', `${folder}/ca.crt`, '--operator-token', `${folder}/token`],
+        ],
+        volumeMounts: [...container.volumeMounts, { name: 'operator', mountPath: folder, readOnly: true }],
+      },
+    ],
+    volumes: [
+      ...podSpec.volumes,
+      {
+        name: 'operator',
+        projected: {
+          sources: [
+            { serviceAccountToken: { audience: 'lyceum', expirationSeconds: 3600, path: 'token' } },
+            { secret: { name: operator.caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }], optional: true } },
+          ],
+        },
+      },
+    ],
+  });
+});
+
 test('what a gateway serves, and to whom, is no part of the shape of its pods', () => {
   const served = {
     sources: { names: ['a'] },

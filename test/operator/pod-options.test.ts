@@ -24,6 +24,7 @@ test('a claim and an image are enough: the claim is in the namespace of the oper
     imagePullSecrets: [],
     namespace: 'own',
     keepTogether: undefined,
+    operator: undefined,
   });
 });
 
@@ -32,6 +33,7 @@ test('all that there is to say', () => {
     ...['--volume-claim', 'catalogue', '--gateway-image', 'lyceum:1', '--gateway-image-pull-policy', 'Never'],
     ...['--gateway-image-pull-secrets', 'a, b', '--operator-namespace', 'other'],
     ...['--keep-together', 'app.kubernetes.io/name=lyceum, app.kubernetes.io/instance=one,empty='],
+    ...['--callers-url', 'https://lyceum-operator.own.svc:9443', '--callers-ca-secret', 'lyceum-operator-tls'],
   ];
   assert.deepEqual(settings(...given), {
     volumeClaim: 'catalogue',
@@ -40,11 +42,20 @@ test('all that there is to say', () => {
     imagePullSecrets: ['a', 'b'],
     namespace: 'other',
     keepTogether: { 'app.kubernetes.io/name': 'lyceum', 'app.kubernetes.io/instance': 'one', empty: '' },
+    operator: { url: 'https://lyceum-operator.own.svc:9443', caSecret: 'lyceum-operator-tls' },
   });
 });
 
 test('a claim without an image is refused, with what to give', () => {
   assert.throws(() => settings('--volume-claim', 'catalogue'), /--volume-claim needs --gateway-image/);
+});
+
+test("the operator's port without the authority of its certificate, or without TLS, is refused", () => {
+  const given = ['--volume-claim', 'catalogue', '--gateway-image', 'lyceum:1', '--callers-url'];
+  assert.throws(() => settings(...given, 'https://operator:9443'), /--callers-url needs --callers-ca-secret/);
+  for (const url of ['http://operator:9443', 'operator:9443', '//operator']) {
+    assert.throws(() => settings(...given, url, '--callers-ca-secret', 'tls'), /begins with https:/, url);
+  }
 });
 
 test('labels that are none are refused', () => {

@@ -1,0 +1,95 @@
+// The operator's port for its own servers: HTTPS, every caller known before anything else is looked at.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { ObjectKey } from '../kubernetes/cluster.ts';
+import type { Listener } from '../listeners.ts';
+import type { Caller } from './callers.ts';
+import { followCertificate, readCertificate } from './certificate.ts';
+
+export interface Answer {
+  status: number;
+  body: object;
+}
+
+/** What a route gives to a caller who speaks for a gateway. */
+export type Route = (gateway: ObjectKey) => Promise<Answer>;
+
+export interface CallersListenerOptions {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** A folder with `tls.crt` and `tls.key`. */
+  tlsFolder: string;
+  identify(authorization: string | undefined): Promise<Caller>;
+  /** By method and path: `POST /reindex`. */
+  routes: Readonly<Record<string, Route>>;
+  clock: Clock;
+  log: Logger;
+}
+
+const mostConnections = 256;
+
+/** @throws Error when the certificate cannot be used or the port not be listened on */
+export async function callersListener(options: CallersListenerOptions): Promise<Listener> {
+  const { host, port, tlsFolder, clock, log } = options;
+  const certificate = await readCertificate(tlsFolder);
+  const server = createServer(
+    {
+      ...certificate,
+      minVersion: 'TLSv1.2',
+      handshakeTimeout: 5_000,
+      headersTimeout: 5_000,
+      requestTimeout: 10_000,
+    },
+    (request, response) => void answer(request, response, options),
+  );
+  server.maxConnections = mostConnections;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject).listen(port, host, resolve);
+  await promise;
+  const stop = new AbortController();
+  const changed = (now: typeof certificate): void => server.setSecureContext({ ...now, minVersion: 'TLSv1.2' });
+  const following = followCertificate(tlsFolder, certificate, { clock, log, signal: stop.signal, changed });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      stop.abort();
+      await following;
+      await new Promise<void>((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { identify, routes, log }: CallersListenerOptions,
+): Promise<void> {
+  const send = ({ status, body }: Answer, headers: Record<string, string> = {}): void => {
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+  };
+  try {
+    const caller = await identify(request.headers.authorization);
+    if (caller === 'unknown') return send(unauthorized, { 'WWW-Authenticate': 'Bearer', Connection: 'close' });
+    if (caller === 'stranger') return send(forbidden, { Connection: 'close' });
+    const path = (request.url ?? '').split('?')[0];
+    const key = `${request.method} ${path}`;
+    const route = Object.hasOwn(routes, key) ? routes[key] : undefined;
+    send(route === undefined ? notFound : await route(caller.gateway));
+  } catch (error) {
+    log.warn({ error: error instanceof Error ? error.message : 'unknown' }, 'a call could not be answered');
+    send(unavailable);
+  }
+}
+
+const unauthorized: Answer = { status: 401, body: { error: 'Unauthorized' } };
+const forbidden: Answer = { status: 403, body: { error: 'Forbidden' } };
+const notFound: Answer = { status: 404, body: { error: 'NotFound' } };
+const unavailable: Answer = { status: 503, body: { error: 'Unavailable' } };
