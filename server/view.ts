@@ -21,6 +21,8 @@ export interface VisibleLibrary {
 
 export interface View {
   snapshot: Snapshot;
+  /** Views of one snapshot with equal keys show the same. */
+  key: string;
   /** Sorted by qualified address. */
   skills: readonly Artifact[];
   /** Sorted by name. */
@@ -57,7 +59,7 @@ export function visible(snapshot: Snapshot, scope: Scope): View {
     known.set(key, before);
     return before;
   }
-  const view = makeView(snapshot, scope);
+  const view = makeView(snapshot, scope, key);
   if (scope.length === 0 || view.libraries.size > 0) {
     known.set(key, view);
     if (known.size > remembered) known.delete(known.keys().next().value!);
@@ -65,7 +67,7 @@ export function visible(snapshot: Snapshot, scope: Scope): View {
   return view;
 }
 
-function makeView(snapshot: Snapshot, scope: Scope): View {
+function makeView(snapshot: Snapshot, scope: Scope, key: string): View {
   const levels = scope.map((level) => levelOf(snapshot, level));
   const grouped = levels.filter(({ group }) => group !== undefined);
   const seesSkill = (skill: Artifact): boolean => levels.every((level) => reachesSkill(level, skill));
@@ -111,6 +113,7 @@ function makeView(snapshot: Snapshot, scope: Scope): View {
   const inScope = snapshot.sources.filter(({ content }) => artifactKinds.some((kind) => sources[kind].has(content)));
   return {
     snapshot,
+    key,
     skills: everything ? snapshot.skills : [...libraries.values()].flatMap(({ artifacts }) => artifacts.skill),
     prompts: everything ? snapshot.prompts : snapshot.prompts.filter(sees),
     libraries,

@@ -50,8 +50,8 @@ export function listPage(view: View, full: boolean, cursor?: string): Page {
 /** The whole default listing. */
 export const defaultRows = (view: View): Row[] => indexRows(view).map(({ row }) => row);
 
-// Keys sort as the rows do: the indexes by library, index, groups and files; then the skills by qualified address.
-const keyShape = /^(d\0[^\0]+\0([02]|1\0[^\0]+)|s\0[^\0]+)$/;
+// Keys sort as the rows do: the indexes by library, index, groups, files, rules, profiles; then the skills by qualified address.
+const keyShape = /^(d\0[^\0]+\0([0234]|1\0[^\0]+)|s\0[^\0]+)$/;
 const keyFrom = (...parts: string[]): string => parts.join('\0');
 const skillKey = (skill: Artifact): string => keyFrom('s', skill.qualified);
 
@@ -107,6 +107,13 @@ function makeIndexRows(view: View): KeyedRow[] {
     if (visible.files.length > 0) {
       const files = counted(visible.files.length, 'file');
       add(keyFrom('d', name, '2'), `${name}/_files`, `${files} of the ${name} pack outside its skills.`);
+    }
+    const { rule, profile } = visible.artifacts;
+    if (rule.length > 0) {
+      add(keyFrom('d', name, '3'), `${name}/_rules`, `${counted(rule.length, 'rule')} of the ${name} pack.`);
+    }
+    if (profile.length > 0) {
+      add(keyFrom('d', name, '4'), `${name}/_profiles`, `${counted(profile.length, 'profile')} of the ${name} pack.`);
     }
   }
   return rows;

@@ -1,7 +1,7 @@
 // The route /mcp: one POST, one answer. There are no sessions, so nothing else is allowed.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
-import type { Target } from '../answers/read.ts';
+import type { Touched } from '../answers/read.ts';
 import { requestChoices } from '../choices.ts';
 import { type Endpoint, eraOf } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
@@ -37,7 +37,7 @@ export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, log
       view: viewOf(request, snapshot),
       choices: requestChoices(headers, queryOf(request)),
       logger,
-      read: ({ kind, library }: Target) => metrics.read(kind, library),
+      read: ({ kind, library }: Touched) => metrics.read(kind, library),
     };
     return sendAnswer(reply, await within(answerWithinMs, endpoint.answer(headers, body, context)));
   });

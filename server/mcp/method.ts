@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ContentUnavailable } from '../../catalogue/content.ts';
 import { BadCursor } from '../answers/cursor.ts';
-import type { Target } from '../answers/read.ts';
+import type { Touched } from '../answers/read.ts';
 import type { Choices } from '../choices.ts';
 import type { View } from '../view.ts';
 
@@ -17,8 +17,8 @@ export interface RequestContext {
   view: View;
   choices: Choices;
   logger: Logger;
-  /** Told of every address that was read. */
-  read(target: Target): void;
+  /** Told of everything that was read. */
+  read(touched: Touched): void;
 }
 
 export interface Method {

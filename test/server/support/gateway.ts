@@ -16,7 +16,14 @@ import type {
 } from '../../../catalogue/index-file.ts';
 import { indexPath } from '../../../catalogue/layout.ts';
 import { byCodePoint } from '../../../catalogue/names.ts';
-import type { ArtifactRow, Counts, FileRow } from '../../../catalogue/source-catalogue.ts';
+import type {
+  ArtifactKind,
+  ArtifactRow,
+  Counts,
+  FileRow,
+  PromptArgument,
+  PromptDialect,
+} from '../../../catalogue/source-catalogue.ts';
 import { openBlobs } from '../../../operator/publish/blob-store.ts';
 import { publishIndex } from '../../../operator/publish/gateway-publication.ts';
 import { publishSource } from '../../../operator/publish/source-publication.ts';
@@ -48,6 +55,30 @@ export interface SkillFixture {
   files?: Files;
 }
 
+export interface PromptFixture {
+  /** Relative to the library: `<stem>`. */
+  address: string;
+  title?: string;
+  description?: string;
+  dialect?: PromptDialect;
+  arguments?: PromptArgument[];
+  /** What stands behind the frontmatter. */
+  text: string;
+  /** The whole file, where it is not made here. */
+  whole?: string;
+}
+
+/** A rule or a profile. */
+export interface TextFixture {
+  /** Relative to the library and to the kind's place there. */
+  address: string;
+  description?: string;
+  /** Its main file's name, `<name>.md` when it is left out. */
+  main?: string;
+  /** Besides the main file, whose text is made here. */
+  files?: Files;
+}
+
 export interface SourceFixture {
   name: string;
   library?: string;
@@ -57,6 +88,9 @@ export interface SourceFixture {
   refreshSeconds?: number;
   revision?: string;
   skills?: SkillFixture[];
+  prompts?: PromptFixture[];
+  rules?: TextFixture[];
+  profiles?: TextFixture[];
   files?: Files;
   moves?: Move[];
 }
@@ -73,6 +107,10 @@ export interface CatalogueFixture {
 
 export const skillText = ({ address, description = '' }: SkillFixture): string =>
   `---\nname: ${address.split('/').at(-1)}\ndescription: ${description}\n---\nInstructions of ${address}.\n`;
+
+/** The text of a rule or profile. */
+export const plainText = (kind: ArtifactKind, { address, description = '' }: TextFixture): string =>
+  `---\ndescription: ${description}\n---\nThe ${kind} ${address}.\n`;
 
 /** The tree that mcp-school's tests are written on. */
 export const schoolTree: CatalogueFixture = {
@@ -176,14 +214,35 @@ export class GatewayFixture {
     };
     const artifacts: ArtifactRow[] = [];
     for (const skill of source.skills ?? []) {
-      artifacts.push(skillRow(skill, await rowsOf({ 'SKILL.md': skillText(skill), ...skill.files })));
+      const files = await rowsOf({ 'SKILL.md': skillText(skill), ...skill.files });
+      artifacts.push(artifactRow('skill', skill, 'SKILL.md', files));
+    }
+    for (const prompt of source.prompts ?? []) {
+      const { dialect = 'placeholders', arguments: declared = [], title, text } = prompt;
+      const main = dialect === 'copilot' ? `${prompt.address}.prompt.md` : `${prompt.address}.md`;
+      const files = await rowsOf({ [main]: prompt.whole ?? `---\ndescription: It prompts.\n---\n${text}` });
+      artifacts.push({
+        ...artifactRow('prompt', prompt, main, files),
+        ...(title === undefined ? {} : { title }),
+        prompt: { dialect, arguments: declared },
+      });
+    }
+    for (const [kind, fixtures = []] of [
+      ['rule', source.rules],
+      ['profile', source.profiles],
+    ] as const) {
+      for (const fixture of fixtures) {
+        const { main = `${fixture.address}.md` } = fixture;
+        const files = await rowsOf({ [main]: plainText(kind, fixture), ...fixture.files });
+        artifacts.push(artifactRow(kind, fixture, main, files));
+      }
     }
     const files = (await rowsOf(source.files ?? {})).map((row) => ({ row: 'file' as const, ...row }));
     const counts: Counts = {
-      skills: artifacts.length,
-      prompts: 0,
-      rules: 0,
-      profiles: 0,
+      skills: source.skills?.length ?? 0,
+      prompts: source.prompts?.length ?? 0,
+      rules: source.rules?.length ?? 0,
+      profiles: source.profiles?.length ?? 0,
       files: files.length,
       discovered: artifacts.length,
       duplicates: 0,
@@ -201,21 +260,26 @@ export class GatewayFixture {
   }
 }
 
-function skillRow({ address, description = '', group }: SkillFixture, files: FileRow[]): ArtifactRow {
+function artifactRow(
+  kind: ArtifactKind,
+  { address, description = '', group }: { address: string; description?: string; group?: string },
+  main: string,
+  files: FileRow[],
+): ArtifactRow {
   const name = address.split('/').at(-1)!;
   return {
     row: 'artifact',
-    kind: 'skill',
+    kind,
     address,
     name,
     version: '0.0.0',
     ...(group === undefined ? {} : { group }),
-    folder: ['skills', group, name].filter((part) => part !== undefined).join('/'),
+    folder: [`${kind}s`, group, name].filter((part) => part !== undefined).join('/'),
     description,
     tags: [],
     frontmatter: { name, description },
-    advertised: true,
-    main: 'SKILL.md',
+    advertised: kind === 'skill',
+    main,
     files,
   };
 }
@@ -223,6 +287,7 @@ function skillRow({ address, description = '', group }: SkillFixture, files: Fil
 const mediaTypes: Record<string, string> = {
   md: 'text/markdown',
   json: 'application/json',
+  mdc: 'text/markdown',
   sh: 'application/x-sh',
   png: 'image/png',
 };
