@@ -12,7 +12,7 @@ import type { OperatorMetrics } from './metrics.ts';
 import { Collector } from './publish/collector.ts';
 import { Volume } from './publish/volume.ts';
 import { Controller } from './reconcile/controller.ts';
-import { watchSecrets } from './reconcile/secret-watch.ts';
+import { type SecretUsers, secretsOfGateways, secretsOfSources, watchSecrets } from './reconcile/secret-watch.ts';
 import { SourceReconciler } from './reconcile/source-reconciler.ts';
 import { Backends } from './source/backends.ts';
 
@@ -135,12 +135,23 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     for (const source of cluster.sources.list()) if (configMapOf(source) === key) lookAgain(keyOf(source));
   });
 
+  const sourcesWithSecrets: SecretUsers = {
+    uses: () => secretsOfSources(cluster),
+    usedVersion: (source) => sources.secretVersion(source),
+    changed: lookAgain,
+  };
+  const gatewaysWithSecrets: SecretUsers = {
+    uses: () => secretsOfGateways(cluster),
+    usedVersion: (gateway) => gateways.secretVersion(gateway),
+    changed: (gateway) => gatewayController.enqueue(gateway),
+  };
+
   const work = async (): Promise<void> => {
     await cluster.synced(signal);
     await Promise.all([
       sourceController.run(signal),
       gatewayController.run(signal),
-      watchSecrets({ cluster, usedVersion: (key) => sources.secretVersion(key), changed: lookAgain, log }, signal),
+      watchSecrets({ cluster, users: [sourcesWithSecrets, gatewaysWithSecrets], log }, signal),
       collector.run(signal),
     ]);
   };

@@ -29,7 +29,13 @@ export const Succeeded = 'Succeeded';
 export const Progressing = 'Progressing';
 
 /** Reasons of a SkillGateway's Ready condition, besides Succeeded and Progressing. */
-export const gatewayFaultReasons = ['InvalidSpec', 'VolumeNotReachable', 'RolloutFailed', 'StorageFailed'] as const;
+export const gatewayFaultReasons = [
+  'InvalidSpec',
+  'SecretNotFound',
+  'VolumeNotReachable',
+  'RolloutFailed',
+  'StorageFailed',
+] as const;
 export type GatewayFaultReason = (typeof gatewayFaultReasons)[number];
 
 /** Reasons of a SkillGateway's SourcesReady condition. */

@@ -68,6 +68,7 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
     content: {
       ...(spec.instructions === undefined ? {} : { instructions: spec.instructions }),
       scope: spec.scope,
+      ...(spec.allowedOrigins === undefined ? {} : { allowedOrigins: spec.allowedOrigins }),
       reindex: spec.reindex,
       libraries: spec.libraries,
       sources,

@@ -8,6 +8,7 @@ import { rfc3339 } from '../reconcile/conditions.ts';
 import type { ReconcileResult } from '../reconcile/controller.ts';
 import { parseSkillGateway } from '../resources/parse.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
+import { type Access, accessOf } from './access.ts';
 import { type Assembly, assemble, type SourceView } from './assembly.ts';
 import type { GatewayPods } from './gateway-pods.ts';
 import { type GatewayStanding, gatewayStatus, type PublishedCatalogue } from './gateway-status.ts';
@@ -35,6 +36,9 @@ export class GatewayReconciler {
   /** The last assembly of each gateway, and from what it was made. */
   readonly #assembled = new Map<ObjectKey, { from: string; assembly: Assembly }>();
 
+  /** Who may use each gateway, as its Secret said last. */
+  readonly #accesses = new Map<ObjectKey, Access>();
+
   constructor(options: GatewayReconcilerOptions) {
     this.#options = options;
   }
@@ -44,12 +48,18 @@ export class GatewayReconciler {
     return this.#published.get(key)?.generation;
   }
 
-  /** @throws KubernetesError when the status cannot be written */
+  /** resourceVersion of the Secret that a gateway's tokens are of, `absent` for none, undefined before it was read. */
+  secretVersion(key: ObjectKey): string | undefined {
+    return this.#accesses.get(key)?.secret.version;
+  }
+
+  /** @throws KubernetesError when a Secret cannot be read or the status cannot be written */
   async reconcile(key: ObjectKey): Promise<ReconcileResult> {
     const gateway = this.#options.cluster.gateways.get(key);
     if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
       this.#published.delete(key);
       this.#assembled.delete(key);
+      this.#accesses.delete(key);
       this.#options.pods?.forget(key);
       return {};
     }
@@ -64,18 +74,48 @@ export class GatewayReconciler {
       await this.#tell(gateway, { pods: outOfReach });
       return {};
     }
-    const catalogue = await this.#publish(key, gateway, parsed.spec);
+    const access = await this.#access(key, gateway, parsed.spec);
+    const catalogue = await this.#publish(key, gateway, parsed.spec, access);
     const pods = await gatewayPods?.settle(gateway, parsed.spec);
-    await this.#tell(gateway, { ...catalogue, ...(pods === undefined ? {} : { pods }) });
+    await this.#tell(gateway, {
+      ...catalogue,
+      ...(access === undefined ? {} : { access }),
+      ...(pods === undefined ? {} : { pods }),
+    });
     const waits = [catalogue.fault && storageRetrySeconds, pods?.requeueAfterSeconds].filter(
       (wait) => wait !== undefined,
     );
     return waits.length === 0 ? {} : { requeueAfterSeconds: Math.min(...waits) };
   }
 
-  async #publish(key: ObjectKey, gateway: KubernetesObject, spec: SkillGatewaySpec): Promise<GatewayStanding> {
+  /** Undefined where the gateway is open. */
+  async #access(
+    key: ObjectKey,
+    { metadata }: KubernetesObject,
+    { auth }: SkillGatewaySpec,
+  ): Promise<Access | undefined> {
+    if (auth === undefined) {
+      this.#accesses.delete(key);
+      return undefined;
+    }
+    const before = this.#accesses.get(key);
+    const access = await accessOf(this.#options.cluster, metadata.namespace, auth, before);
+    this.#accesses.set(key, access);
+    const { log } = this.#options;
+    if (access.fault !== undefined && access.fault.message !== before?.fault?.message) {
+      log.warn({ gateway: key, ...access.fault }, 'tokens not usable');
+    }
+    return access;
+  }
+
+  async #publish(
+    key: ObjectKey,
+    gateway: KubernetesObject,
+    spec: SkillGatewaySpec,
+    access: Access | undefined,
+  ): Promise<GatewayStanding> {
     try {
-      return { sources: await this.#publishSources(key, gateway, spec) };
+      return { sources: await this.#publishSources(key, gateway, spec, access) };
     } catch (error) {
       if (!(error instanceof SourceFault && error.reason === 'StorageFailed')) throw error;
       return { fault: { reason: 'StorageFailed', message: error.message } };
@@ -86,6 +126,7 @@ export class GatewayReconciler {
     key: ObjectKey,
     gateway: KubernetesObject,
     spec: SkillGatewaySpec,
+    access: Access | undefined,
   ): Promise<NonNullable<GatewayStanding['sources']>> {
     const { cluster, volume, viewOf, log } = this.#options;
     const { namespace, name } = gateway.metadata;
@@ -93,7 +134,8 @@ export class GatewayReconciler {
     const { selected, missing } = selectSources(spec.sources, candidates);
     const views = await Promise.all(selected.map((source) => viewOf(source)));
     const { content, conflicts, totals } = this.#assemble(key, spec, views);
-    const { generation, digest, changed } = await publishIndex(volume, { namespace, name }, content);
+    const auth = access === undefined ? {} : { auth: access.setting };
+    const { generation, digest, changed } = await publishIndex(volume, { namespace, name }, { ...content, ...auth });
     this.#published.set(key, { digest, generation, totals, conflicts });
     if (changed)
       log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');

@@ -2,6 +2,7 @@
 import type { GatewayFaultReason, SourcesReadyReason } from '../reasons.ts';
 import { Progressing, Succeeded } from '../reasons.ts';
 import { conditionsOf, transition, type WantedCondition } from '../reconcile/conditions.ts';
+import type { Access } from './access.ts';
 import type { Conflict } from './addresses.ts';
 import type { CatalogueTotals, SourceView } from './assembly.ts';
 import type { PodsStanding } from './gateway-pods.ts';
@@ -19,6 +20,8 @@ export interface GatewayStanding {
   fault?: { reason: GatewayFaultReason; message: string };
   /** The sources that are served; absent where the catalogue is not published. */
   sources?: { views: readonly SourceView[]; missing: readonly string[] };
+  /** Who may use it; absent where everybody may. */
+  access?: Pick<Access, 'fault' | 'remark'>;
   /** Absent where the operator starts no servers, or did not look at them. */
   pods?: PodsStanding;
 }
@@ -65,12 +68,15 @@ function kept(before: unknown, fields: readonly string[]): Record<string, unknow
   return Object.fromEntries(fields.flatMap((field) => (status[field] === undefined ? [] : [[field, status[field]]])));
 }
 
-/** What must be mended by a person. A volume that cannot be written is tried again. */
+/** What must be mended in the spec. A volume that cannot be written is tried again, a Secret is looked at again. */
 const stalling: ReadonlySet<GatewayFaultReason> = new Set(['InvalidSpec', 'VolumeNotReachable', 'RolloutFailed']);
 
-/** Ready, with Stalled or Reconciling beside it: a catalogue that is not published outweighs pods that do not run. */
-function readiness({ fault, pods }: GatewayStanding): WantedCondition[] {
-  const failed = fault ?? (pods?.state === 'failed' ? pods : undefined);
+/**
+ * Ready, with Stalled or Reconciling beside it: a catalogue that is not published outweighs tokens that cannot be used, and
+ * those outweigh pods that do not run.
+ */
+function readiness({ fault, access, pods }: GatewayStanding): WantedCondition[] {
+  const failed = fault ?? access?.fault ?? (pods?.state === 'failed' ? pods : undefined);
   if (failed !== undefined) {
     const { reason, message } = failed;
     return [
@@ -85,8 +91,8 @@ function readiness({ fault, pods }: GatewayStanding): WantedCondition[] {
       { type: 'Reconciling', status: 'True', ...progress },
     ];
   }
-  const message = `The catalogue is published${pods === undefined ? '' : `; ${pods.message}`}`;
-  return [{ type: 'Ready', status: 'True', reason: Succeeded, message }];
+  const parts = ['The catalogue is published', pods?.message, access?.remark].filter((part) => part !== undefined);
+  return [{ type: 'Ready', status: 'True', reason: Succeeded, message: parts.join('; ') }];
 }
 
 /** Which sources are missing, failed or stale; missing and failed ones outweigh stale ones. */

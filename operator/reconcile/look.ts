@@ -1,18 +1,17 @@
 // One look at one source: credentials, probe, tree, harvest, publication. Says what it found, or throws a fault.
 import { type HarvestResult, type HarvestRules, harvest } from '../harvest/harvest.ts';
 import type { Cluster, KubernetesObject } from '../kubernetes/cluster.ts';
-import { isKind } from '../kubernetes/kubernetes-error.ts';
 import { openBlobs } from '../publish/blob-store.ts';
 import { isThere, type RecordHead, readRecord, sourceMemory, writeRecord } from '../publish/record.ts';
 import { digestsOf, publishSource } from '../publish/source-publication.ts';
 import { storageFault } from '../publish/storage-fault.ts';
 import type { Volume } from '../publish/volume.ts';
-import { SourceFault } from '../reasons.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { LookContext } from '../source/backend.ts';
 import type { Backends } from '../source/backends.ts';
 import type { Source } from '../source/source.ts';
 import { rfc3339 } from './conditions.ts';
+import { namedSecret } from './named-secret.ts';
 import type { SourceSettings } from './source-state.ts';
 
 export interface LookRequest {
@@ -122,15 +121,6 @@ export async function secretOf(
 ): Promise<{ data: ReadonlyMap<string, Buffer>; version: string | undefined }> {
   const name = spec.secretRef?.name;
   if (name === undefined) return { data: new Map(), version: undefined };
-  const secret = await cluster.readSecret(namespace, name).catch((error: unknown) => {
-    if (!isKind(error, 'forbidden')) throw error;
-    const remedy = "allow get on secrets in the Role of the operator's ServiceAccount";
-    const what = `the operator may not read Secret "${name}" in namespace "${namespace}"`;
-    throw new SourceFault('SecretNotFound', `${what}: ${remedy}`, { cause: error });
-  });
-  if (secret) return { data: secret.data, version: secret.resourceVersion };
-  throw new SourceFault(
-    'SecretNotFound',
-    `Secret "${name}" is not there in namespace "${namespace}": create it, or change spec.secretRef`,
-  );
+  const { data, resourceVersion } = await namedSecret(cluster, namespace, name, 'spec.secretRef');
+  return { data, version: resourceVersion };
 }

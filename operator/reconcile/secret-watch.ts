@@ -1,18 +1,47 @@
-// Notices changed Secrets: the operator may `get` the Secrets that sources name, and never lists or watches them.
+// Notices changed Secrets by asking for each of them: the operator may get the Secrets that are named, and never lists or
+// watches them.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Cluster, ObjectKey } from '../kubernetes/cluster.ts';
 import { keyOf } from '../kubernetes/cluster.ts';
-import { parseSkillSource } from '../resources/parse.ts';
+import { parseSkillGateway, parseSkillSource } from '../resources/parse.ts';
+
+/** A custom resource that names a Secret of its namespace. */
+export interface SecretUse {
+  user: ObjectKey;
+  namespace: string;
+  secret: string;
+}
+
+/** Those that name Secrets, all of one kind. */
+export interface SecretUsers {
+  uses(): SecretUse[];
+  /** resourceVersion that a user has used last, `absent` for none, undefined before it has. */
+  usedVersion(user: ObjectKey): string | undefined | Promise<string | undefined>;
+  /** Told of each user whose Secret is not the one that it has used last. */
+  changed(user: ObjectKey): void;
+}
 
 export interface SecretWatchOptions {
-  cluster: Cluster;
-  /** resourceVersion that a source's last look used, `absent` for none, undefined before its first look. */
-  usedVersion(source: ObjectKey): Promise<string | undefined>;
-  /** Told of each source whose Secret is not the one its last look used. */
-  changed(source: ObjectKey): void;
+  cluster: Pick<Cluster, 'readSecret'>;
+  users: readonly SecretUsers[];
   log: Logger;
 }
+
+export const secretsOfSources = ({ sources }: Pick<Cluster, 'sources'>): SecretUse[] =>
+  sources.list().flatMap((source) => {
+    const parsed = parseSkillSource(source);
+    if (!parsed.ok || parsed.spec.suspend || parsed.spec.secretRef === undefined) return [];
+    return [{ user: keyOf(source), namespace: source.metadata.namespace, secret: parsed.spec.secretRef.name }];
+  });
+
+export const secretsOfGateways = ({ gateways }: Pick<Cluster, 'gateways'>): SecretUse[] =>
+  gateways.list().flatMap((gateway) => {
+    const parsed = parseSkillGateway(gateway);
+    if (!parsed.ok || parsed.spec.auth === undefined) return [];
+    const { name } = parsed.spec.auth.tokens.secretRef;
+    return [{ user: keyOf(gateway), namespace: gateway.metadata.namespace, secret: name }];
+  });
 
 /** Seconds between two rounds: a changed Secret is noticed within 30 s. */
 export const secretRoundSeconds = 20;
@@ -26,30 +55,29 @@ export async function watchSecrets(options: SecretWatchOptions, signal: AbortSig
   }
 }
 
-/** One `get` for each Secret that is named, however many sources name it. One that cannot be read leaves out no other. */
-export async function secretRound({ cluster, usedVersion, changed, log }: SecretWatchOptions): Promise<void> {
-  const users = new Map<string, { namespace: string; name: string; sources: ObjectKey[] }>();
-  for (const source of cluster.sources.list()) {
-    const parsed = parseSkillSource(source);
-    if (!parsed.ok || parsed.spec.suspend || parsed.spec.secretRef === undefined) continue;
-    const { namespace } = source.metadata;
-    const { name } = parsed.spec.secretRef;
-    const secret = users.get(`${namespace}/${name}`) ?? { namespace, name, sources: [] };
-    secret.sources.push(keyOf(source));
-    users.set(`${namespace}/${name}`, secret);
+/** One `get` for each Secret that is named, however many name it. One that cannot be read leaves out no other. */
+export async function secretRound({ cluster, users, log }: SecretWatchOptions): Promise<void> {
+  const named = new Map<string, { namespace: string; secret: string; by: { users: SecretUsers; user: ObjectKey }[] }>();
+  for (const kind of users) {
+    for (const { user, namespace, secret } of kind.uses()) {
+      const key = `${namespace}/${secret}`;
+      const one = named.get(key) ?? { namespace, secret, by: [] };
+      one.by.push({ users: kind, user });
+      named.set(key, one);
+    }
   }
-  for (const { namespace, name, sources } of users.values()) {
+  for (const { namespace, secret, by } of named.values()) {
     let version: string;
     try {
-      version = (await cluster.readSecret(namespace, name))?.resourceVersion ?? 'absent';
+      version = (await cluster.readSecret(namespace, secret))?.resourceVersion ?? 'absent';
     } catch (error) {
       const why = error instanceof Error ? error.message : 'unknown';
-      log.warn({ namespace, secret: name, error: why }, 'a Secret could not be read');
+      log.warn({ namespace, secret, error: why }, 'a Secret could not be read');
       continue;
     }
-    for (const source of sources) {
-      const used = await usedVersion(source);
-      if (used !== undefined && used !== version) changed(source);
+    for (const { users: kind, user } of by) {
+      const used = await kind.usedVersion(user);
+      if (used !== undefined && used !== version) kind.changed(user);
     }
   }
 }
