@@ -1,4 +1,5 @@
 // What `lyceum run` shows on standard output: tables when something changes, the URLs, what to paste into clients.
+import { catalogueIsPublished } from '../../operator/gateway/gateway-status.ts';
 import type { KubernetesObject } from '../../operator/kubernetes/cluster.ts';
 import { conditionOf } from '../../operator/reconcile/conditions.ts';
 import { columnsOf } from '../../operator/resources/crd.ts';
@@ -20,7 +21,7 @@ const shownProblems = 10;
 
 /** What a person should mend: problems of files, gateways without sources, manifests without a gateway. */
 export function complaintsOf(sources: readonly KubernetesObject[], gateways: readonly KubernetesObject[]): string[] {
-  const complaints = [...sources.flatMap(problemsOf), ...gateways.flatMap(sourcesNotReady)];
+  const complaints = [...sources.flatMap(problemsOf), ...gateways.flatMap(gatewayComplaints)];
   if (gateways.length > 0) return complaints;
   return [...complaints, 'no SkillGateway stands in the manifests, so nothing is served: see docs/gateways.md'];
 }
@@ -35,22 +36,31 @@ function problemsOf({ metadata, status }: KubernetesObject): string[] {
   return more > 0 ? [...shown, `SkillSource ${metadata.name}: ${more} more problems, see lyceum check`] : shown;
 }
 
-function sourcesNotReady({ metadata, status }: KubernetesObject): string[] {
-  const condition = conditionOf(status, 'SourcesReady');
-  return condition?.status === 'False'
-    ? [`SkillGateway ${metadata.name}: ${condition.reason}: ${condition.message}`]
-    : [];
+function gatewayComplaints({ metadata, status }: KubernetesObject): string[] {
+  const [ready, sources] = [conditionOf(status, 'Ready'), conditionOf(status, 'SourcesReady')];
+  const said = [
+    ...(ready?.status === 'False' ? [`${ready.reason}: ${ready.message}`] : []),
+    ...(ready?.status === 'True' && ready.message !== catalogueIsPublished ? [ready.message] : []),
+    ...(sources?.status === 'False' ? [`${sources.reason}: ${sources.message}`] : []),
+  ];
+  return said.map((text) => `SkillGateway ${metadata.name}: ${text}`);
 }
 
-/** What to do with a gateway's URL. */
-export function clientSnippets(gateway: string, url: string): string[] {
+/** What to do with a gateway's URL. @param tokens the Secret of its bearer tokens; absent where it is open */
+export function clientSnippets(gateway: string, url: string, tokens?: string): string[] {
+  const closed = tokens !== undefined;
+  const [claude, codex] = closed
+    ? [' --header "Authorization: Bearer TOKEN"', ' --bearer-token-env-var TOKEN']
+    : ['', ''];
+  const headers = closed ? ', "headers": {"Authorization": "Bearer TOKEN"}' : '';
   return [
     `Gateway "${gateway}" serves MCP at ${url}`,
+    ...(closed ? [`  It asks for a bearer token: write a value of Secret "${tokens}" where TOKEN stands`] : []),
     '',
-    `  Claude Code   claude mcp add --transport http ${gateway} ${url}`,
-    `  VS Code       .vscode/mcp.json: {"servers": {"${gateway}": {"type": "http", "url": "${url}"}}}`,
-    `  Codex         codex mcp add ${gateway} --url ${url}`,
-    `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${url}?resources=off`,
+    `  Claude Code   claude mcp add --transport http ${gateway} ${url}${claude}`,
+    `  VS Code       .vscode/mcp.json: {"servers": {"${gateway}": {"type": "http", "url": "${url}"${headers}}}}`,
+    `  Codex         codex mcp add ${gateway} --url ${url}${codex}`,
+    `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${url}?resources=off${closed ? ', Bearer Auth' : ''}`,
     `  one library   ${url}?library=NAME`,
     `  health        ${new URL('/health', url).href}`,
   ];

@@ -71,6 +71,9 @@ function kept(before: unknown, fields: readonly string[]): Record<string, unknow
 /** What must be mended in the spec. A volume that cannot be written is tried again, a Secret is looked at again. */
 const stalling: ReadonlySet<GatewayFaultReason> = new Set(['InvalidSpec', 'VolumeNotReachable', 'RolloutFailed']);
 
+/** What Ready says where there is no more to say. */
+export const catalogueIsPublished = 'The catalogue is published';
+
 /**
  * Ready, with Stalled or Reconciling beside it: a catalogue that is not published outweighs tokens that cannot be used, and
  * those outweigh pods that do not run.
@@ -91,7 +94,7 @@ function readiness({ fault, access, pods }: GatewayStanding): WantedCondition[] 
       { type: 'Reconciling', status: 'True', ...progress },
     ];
   }
-  const parts = ['The catalogue is published', pods?.message, access?.remark].filter((part) => part !== undefined);
+  const parts = [catalogueIsPublished, pods?.message, access?.remark].filter((part) => part !== undefined);
   return [{ type: 'Ready', status: 'True', reason: Succeeded, message: parts.join('; ') }];
 }
 
