@@ -44,7 +44,8 @@ export async function harvestOnce(
       const { include, exclude, subdirectory } = spec;
       const rules = { include, exclude, subdirectory, library: spec.library ?? name, source: name, limits };
       const harvested = harvest(tree, rules, new Map(), digestsOnly, deadline.signal);
-      return { revision: tree.revision, result: await harvested.finally(() => tree.close()) };
+      const result = await harvested.finally(() => tree.close());
+      return { revision: tree.revision, result };
     } finally {
       await source.close();
     }
