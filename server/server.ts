@@ -7,6 +7,7 @@ import { accessRules } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { createEndpoint } from './mcp/endpoint.ts';
 import { createServerMetrics } from './metrics.ts';
+import type { Reindex } from './reindex/reindex.ts';
 import { CatalogueWatch } from './snapshot/watch.ts';
 
 export interface ServerOptions {
@@ -25,6 +26,10 @@ export interface ServerOptions {
    * more answer, which closes it, and nobody's request is cut. Left out: not at all.
    */
   lingerMs?: number;
+  /** What POST /reindex does; left out: it says that there is nobody to ask. */
+  reindex?: Reindex;
+  /** Whoever may use the gateway may ask for it, whatever its spec says. Left out: as the spec says. */
+  reindexForAnyone?: boolean;
   logger: Logger;
   version: string;
 }
@@ -62,6 +67,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     access: accessRules(options.namespace, options.gateway, host),
     metrics,
     logger,
+    reindex: options.reindex,
+    reindexForAnyone: options.reindexForAnyone,
     ...(options.lingerMs === undefined ? {} : { lingerMs: options.lingerMs }),
   });
   const metricsApp = Fastify({ requestTimeout: 30_000, forceCloseConnections: true });

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { KubernetesObject, ObjectKey, Store } from '../../operator/kubernetes/cluster.ts';
 import { conditionOf } from '../../operator/reconcile/conditions.ts';
+import type { Reindex } from '../../server/reindex/reindex.ts';
 import { type RunningServer, startServer } from '../../server/server.ts';
 
 export interface GatewayServersOptions {
@@ -12,6 +13,8 @@ export interface GatewayServersOptions {
   firstPort: number;
   version: string;
   log: Logger;
+  /** What a gateway's POST /reindex does. Whoever reaches this machine's loopback may ask for it. */
+  reindex(key: ObjectKey): Reindex;
   /** Told when a gateway's server listens. */
   started(key: ObjectKey, url: string): void;
   /** Told why a server could not start. The next change of its gateway tries again. */
@@ -58,12 +61,16 @@ export class GatewayServers {
   }
 
   async #start(key: ObjectKey): Promise<RunningServer | undefined> {
-    const { volume, host, version, log, started, failed } = this.#options;
+    const { volume, host, version, log, started, failed, reindex } = this.#options;
     const [namespace, gateway] = key.split('/') as [string, string];
     const port = this.#portOf(key);
     await this.#closing.get(key);
     try {
-      const server = await startServer({ volume, namespace, gateway, host, port, logger: log, version });
+      const server = await startServer({
+        ...{ volume, namespace, gateway, host, port, logger: log, version },
+        reindex: reindex(key),
+        reindexForAnyone: true,
+      });
       const url = `${reachable(server.url)}/mcp`;
       this.#urls.set(key, url);
       started(key, url);

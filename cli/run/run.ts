@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { keyOf, type ObjectKey, type Store } from '../../operator/kubernetes/cluster.ts';
 import { operatorMetrics } from '../../operator/metrics.ts';
 import { type RunningOperator, startOperator } from '../../operator/operator.ts';
+import { ReindexFault } from '../../server/reindex/reindex.ts';
 import { makeLogger } from '../logger.ts';
 import { sourceOptions } from '../source-options.ts';
 import { stopped, stopSignal } from '../stop.ts';
@@ -47,6 +48,11 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     firstPort: flags.port,
     version,
     log,
+    reindex: (key) => async () => {
+      const answer = (await operator?.reindex(key)) ?? 'NotFound';
+      if (typeof answer === 'object') return answer;
+      throw new ReindexFault(503, `The manifest of gateway ${key.split('/')[1]} is not valid, or gone`);
+    },
     started: (key, url) => {
       served = true;
       operator?.reconcileGateway(key);

@@ -1,5 +1,6 @@
 // `lyceum server`: serves one gateway's catalogue from a volume, over MCP and HTTP. Needs no Kubernetes.
 import { Command } from 'commander';
+import type { Reindex } from '../../server/reindex/reindex.ts';
 import { anyAddress } from '../any-address.ts';
 import { host, logLevel, option, port } from '../options.ts';
 
@@ -10,6 +11,9 @@ interface ServerFlags {
   host: string;
   port: number;
   metricsPort: number;
+  operatorUrl?: string;
+  operatorCa?: string;
+  operatorToken?: string;
   logLevel: string;
 }
 
@@ -25,6 +29,9 @@ export function serverCommand(): Command {
     .addOption(host().default(anyAddress(), 'any'))
     .addOption(option('--port <port>', 'port of MCP and health').argParser(port).default(8000))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9091))
+    .addOption(option('--operator-url <url>', "the operator's port for servers, https://, which POST /reindex asks"))
+    .addOption(option('--operator-ca <file>', 'PEM certificates that the operator is known by'))
+    .addOption(option('--operator-token <file>', "token of this pod's ServiceAccount, for the audience lyceum"))
     .addOption(logLevel())
     .action(async (flags: ServerFlags) => {
       const [{ startServer }, { makeLogger }, { stopSignal, stopped }, { version }] = await Promise.all([
@@ -34,6 +41,7 @@ export function serverCommand(): Command {
         import('../version.ts'),
       ]);
       const log = makeLogger(flags.logLevel);
+      const reindex = await reindexOf(flags);
       const { volume, namespace, gateway, port: mcpPort, metricsPort } = flags;
       const stop = stopSignal();
       const server = await startServer({
@@ -44,6 +52,7 @@ export function serverCommand(): Command {
         port: mcpPort,
         metricsPort,
         lingerMs,
+        ...(reindex === undefined ? {} : { reindex }),
         logger: log,
         version,
       });
@@ -52,4 +61,15 @@ export function serverCommand(): Command {
       await server.close();
       log.info('server stopped');
     });
+}
+
+/** @throws Error when only a part of what it needs is given */
+async function reindexOf({ operatorUrl, operatorCa, operatorToken }: ServerFlags): Promise<Reindex | undefined> {
+  if (!operatorUrl && !operatorCa && !operatorToken) return undefined;
+  if (!operatorUrl || !operatorCa || !operatorToken) {
+    throw new Error('--operator-url, --operator-ca and --operator-token belong together: give all three, or none');
+  }
+  if (URL.parse(operatorUrl)?.protocol !== 'https:') throw new Error('--operator-url begins with https://');
+  const { askOperator } = await import('../../server/reindex/operator-client.ts');
+  return askOperator({ url: operatorUrl, ca: operatorCa, token: operatorToken });
 }

@@ -20,8 +20,9 @@ import { clientErrorHandler } from './client-errors.ts';
 import { addMcp } from './mcp.ts';
 import { addProbes } from './probes.ts';
 import { refuse } from './refuse.ts';
+import { addReindex, type ReindexOptions } from './reindex.ts';
 
-export interface AppOptions {
+export interface AppOptions extends Pick<ReindexOptions, 'reindex' | 'reindexForAnyone'> {
   catalogue: CurrentCatalogue;
   endpoint: Endpoint;
   access: AccessRules;
@@ -110,6 +111,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
   addMcp(app, options);
+  addReindex(app, options);
   return app;
 }
 

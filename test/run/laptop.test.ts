@@ -99,6 +99,28 @@ test('both lines of the SDK list and read over the printed URL; edits of manifes
   assert.deepEqual(process.errors, []);
 });
 
+test('whoever is on this machine may ask for a look, and is answered when what it found is served', async () => {
+  const { process, manifests } = await started('reindex');
+  await using _ = process;
+  const url = await printedUrl(process, 'agents');
+  const manifest = join(manifests, 'lyceum.yaml');
+  // Nobody looks at the folder by itself from then on.
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replaceAll(/^ *refresh:.*\n/gm, ''));
+  const skill = join(manifests, 'handbook/skills/review-a-change/SKILL.md');
+  const text = await readFile(skill, 'utf8');
+  for (const edition of ['first', 'second']) {
+    await writeFile(skill, `${text}\nThe ${edition} edition.\n`);
+    const answer = await fetch(new URL('/reindex', url), { method: 'POST' });
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the answer has
+    const body = (await answer.json()) as any;
+    assert.equal(answer.status, 200, JSON.stringify(body));
+    assert.deepEqual(body.rebuilt, ['handbook', 'house-rules']);
+    assert.equal(body.status, 'ok');
+    assert.ok((await read(url, 'skill://handbook/review-a-change')).endsWith(`The ${edition} edition.\n`));
+  }
+  assert.equal((await fetch(new URL('/reindex', url))).status, 404);
+});
+
 test('a second run starts from what the first one harvested', async () => {
   const { process, manifests } = await started('twice');
   await using _ = process;

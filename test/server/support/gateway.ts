@@ -11,6 +11,7 @@ import type {
   IndexSource,
   LibrarySetting,
   Move,
+  ReindexSetting,
   ScopeSetting,
   SourceState,
 } from '../../../catalogue/index-file.ts';
@@ -102,6 +103,7 @@ export interface CatalogueFixture {
   /** Tokens by client, each the digest's original; ceilings by client. */
   auth?: { tokens: Record<string, string>; scopes?: AuthSetting['scopes'] };
   allowedOrigins?: string[];
+  reindex?: ReindexSetting;
   instructions?: string;
 }
 
@@ -173,6 +175,7 @@ export class GatewayFixture {
         scope: fixture.scope ?? {},
         ...(fixture.auth === undefined ? {} : { auth: authSetting(fixture.auth) }),
         ...(fixture.allowedOrigins === undefined ? {} : { allowedOrigins: fixture.allowedOrigins }),
+        ...(fixture.reindex === undefined ? {} : { reindex: fixture.reindex }),
         libraries: (fixture.libraries ?? []).map((library) => ({ tags: [], ...library })),
         sources,
       },
