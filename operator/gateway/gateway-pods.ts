@@ -161,7 +161,7 @@ function obstacleOf(child: KubernetesObject, gateway: KubernetesObject): PodsSta
     return {
       state: 'failed',
       reason: 'RolloutFailed',
-      message: `The ${called} stands in the way: it is not this gateway's, so it is left alone. Delete it, or give the gateway another name`,
+      message: `The ${called} stands in the way: it is not this gateway's, so it is left alone. Give the gateway another name, or delete it where nobody needs it`,
       requeueAfterSeconds: inTheWaySeconds,
     };
   }
