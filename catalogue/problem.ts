@@ -51,10 +51,13 @@ export function problem(reason: ProblemReason, path: string, message: string, li
 
 const rank: Record<Severity, number> = { error: 0, warning: 1, info: 2 };
 
+/** What is in other places is no fault of this one: it is told last. */
+const rankOf = ({ severity, reason }: Problem): number => (reason === 'DefinedElsewhere' ? 3 : rank[severity]);
+
 /** Worst first, then by path, line and reason: the order in which problems are published and cut. */
 export function compareProblems(a: Problem, b: Problem): number {
   return (
-    rank[a.severity] - rank[b.severity] ||
+    rankOf(a) - rankOf(b) ||
     (a.path < b.path ? -1 : a.path > b.path ? 1 : 0) ||
     (a.line ?? 0) - (b.line ?? 0) ||
     (a.reason < b.reason ? -1 : a.reason > b.reason ? 1 : 0)

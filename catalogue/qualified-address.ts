@@ -2,21 +2,31 @@
 import { createHash } from 'node:crypto';
 import { slug } from './names.ts';
 
+/** `/` in the addresses of skills, rules and profiles, `_` in the names of prompts. */
+export type Separator = '/' | '_';
+
+export const separatorOf = (kind: string): Separator => (kind === 'prompt' ? '_' : '/');
+
 /**
- * `<source>--<folder>/<name>`, relative to the library. `--` can stand in no skill's name, so it meets no other address.
- * @param folder the artifact's own folder, below `subdirectory`
- * @param taken whether the source already uses an address: then, or where the folder gives no slug, 8 hex digits of the
- *   SHA-256 of the folder's path are added
+ * `<source>--<folder>/<name>`, relative to the library. `--` can stand in no name of a skill, rule or profile, so it
+ * meets none of their addresses; prompts are called as their authors like.
+ * @param folder the artifact's own folder, below `subdirectory`, or the path of its file without extensions
+ * @param taken whether an address is used already: then, or where the folder gives no slug, 8 hex digits of the SHA-256
+ *   of the folder's path are added, and all of them where that is used too
  */
 export function qualifiedAddress(
   source: string,
   folder: string,
   name: string,
   taken: (address: string) => boolean,
+  separator: Separator,
 ): string {
   const words = slug(folder);
-  const plain = `${source}--${words}/${name}`;
+  const plain = `${source}--${words}${separator}${name}`;
   if (words !== '' && !taken(plain)) return plain;
-  const hash = createHash('sha256').update(folder).digest('hex').slice(0, 8);
-  return `${source}--${words === '' ? '' : `${words}-`}${hash}/${name}`;
+  const hash = createHash('sha256').update(folder).digest('hex');
+  const hashed = (digits: string): string =>
+    `${source}--${words === '' ? '' : `${words}-`}${digits}${separator}${name}`;
+  const short = hashed(hash.slice(0, 8));
+  return taken(short) ? hashed(hash) : short;
 }

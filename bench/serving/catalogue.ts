@@ -55,7 +55,7 @@ async function publishOne(volume: Volume, source: number, skills: number, varian
   const name = `library-${source}`;
   const key = { namespace: gateway.namespace, name };
   const tree = treeOf(source, skills, variant);
-  const rules = { include: {}, exclude: [], subdirectory: '', library: name, source: name, limits };
+  const rules = { include: {}, exclude: [], subdirectory: '', library: name, source: name, url: 'file:///', limits };
   await using blobs = await openBlobs(volume, key, []);
   const result = await harvest(tree, rules, new Map(), blobs);
   const segments = await blobs.seal(digestsOf(result));

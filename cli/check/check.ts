@@ -67,6 +67,15 @@ async function fromManifests({ folder, only }: Extract<Target, { kind: 'manifest
   return { subjects, refused, cluster, fileRoot: folder };
 }
 
+/** The lists that were given; a kind without one follows the conventions. */
+const includeOf = ({ skills, prompts, rules, profiles, files }: CheckFlags): object => ({
+  skills,
+  prompts,
+  rules,
+  profiles,
+  files,
+});
+
 /** One source as the options describe it. */
 function fromArgument(target: Exclude<Target, { kind: 'manifests' }>, flags: CheckFlags): Question {
   const url = target.kind === 'repository' ? target.url : 'file:///';
@@ -77,7 +86,7 @@ function fromArgument(target: Exclude<Target, { kind: 'manifests' }>, flags: Che
     ref: flags.ref,
     subdirectory: flags.subdirectory,
     library,
-    include: { skills: flags.skills, files: flags.files },
+    include: includeOf(flags),
     exclude: flags.exclude,
     timeout: flags.timeout,
   };

@@ -7,6 +7,9 @@ export interface CheckFlags extends SourceFlags {
   subdirectory: string;
   library?: string;
   skills?: string[];
+  prompts?: string[];
+  rules?: string[];
+  profiles?: string[];
   files?: string[];
   exclude: string[];
   timeout: string;

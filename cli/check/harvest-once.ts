@@ -41,8 +41,8 @@ export async function harvestOnce(
     const source = await backends.open(spec, namespace, context, cluster);
     try {
       const tree = await source.open();
-      const { include, exclude, subdirectory } = spec;
-      const rules = { include, exclude, subdirectory, library: spec.library ?? name, source: name, limits };
+      const { include, exclude, subdirectory, url } = spec;
+      const rules = { include, exclude, subdirectory, library: spec.library ?? name, source: name, url, limits };
       const harvested = harvest(tree, rules, new Map(), digestsOnly, deadline.signal);
       const result = await harvested.finally(() => tree.close());
       return { revision: tree.revision, result };

@@ -1,4 +1,6 @@
 // What `lyceum check` prints, as text for people or as one JSON document; and its exit status. Pure.
+import type { ArtifactKind, ArtifactRow } from '../../catalogue/source-catalogue.ts';
+import { artifactsOf } from '../../operator/reconcile/source-status.ts';
 import { printable } from '../../operator/source/path.ts';
 import type { Harvested } from './harvest-once.ts';
 
@@ -40,9 +42,9 @@ const faultLines = ({ source, url, fault }: Extract<Verdict, { fault: object }>)
 
 function harvestLines({ source, url, harvested }: Extract<Verdict, { harvested: object }>): string[] {
   const { counts, problems } = harvested.result;
-  const { skills, files, discovered, duplicates, rejected } = counts;
+  const { files, discovered, duplicates, rejected } = counts;
   const told = [
-    `${counted(skills, 'skill')} of ${discovered} would be served`,
+    `${artifactsOf(counts).join(', ')} of ${discovered} would be served`,
     ...(duplicates > 0 ? [counted(duplicates, 'duplicate')] : []),
     ...(rejected > 0 ? [`${rejected} rejected`] : []),
     ...(files > 0 ? [counted(files, 'pack file')] : []),
@@ -67,17 +69,31 @@ export function jsonReport(report: Report): string {
       url,
       revision,
       counts: result.counts,
-      skills: result.artifacts.map(({ address, name, version, folder, advertised }) => ({
+      skills: ofKind(result, 'skill').map(({ address, name, version, folder, advertised }) => ({
         address,
         name,
         version,
         folder,
         advertised,
       })),
+      prompts: ofKind(result, 'prompt').map((prompt) => ({ ...shownOf(prompt), ...prompt.prompt })),
+      rules: ofKind(result, 'rule').map(shownOf),
+      profiles: ofKind(result, 'profile').map(shownOf),
       problems: result.problems.map(({ row: _row, ...problem }) => problem),
     };
   });
   return JSON.stringify({ refused: report.refused, sources }, null, 2);
 }
+
+const ofKind = ({ artifacts }: Harvested['result'], kind: ArtifactKind): ArtifactRow[] =>
+  artifacts.filter((artifact) => artifact.kind === kind);
+
+const shownOf = ({ address, name, version, folder, title }: ArtifactRow): object => ({
+  address,
+  name,
+  version,
+  folder,
+  title,
+});
 
 const counted = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`;

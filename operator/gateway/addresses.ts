@@ -1,7 +1,7 @@
 // Who keeps an address when several sources of one gateway want it. Pure. The older source keeps it, the others move.
 
 import type { Move } from '../../catalogue/index-file.ts';
-import { qualifiedAddress } from '../../catalogue/qualified-address.ts';
+import { qualifiedAddress, separatorOf } from '../../catalogue/qualified-address.ts';
 import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
 
 /** The addresses of one source's catalogue, all relative to its library. */
@@ -30,6 +30,9 @@ export interface Resolution {
   conflicts: Conflict[];
 }
 
+/** What stands between a library and an address of a kind, where people see it. */
+const places: Readonly<Record<string, string>> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
+
 /** Artifacts are settled first, over all sources, since a pack file never stands at or below a skill's address. */
 export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
   const moves = new Map<string, Move[]>();
@@ -55,12 +58,20 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
         if (kind === 'skill') skills.add(`${library}/${address}`);
         continue;
       }
-      const to = qualifiedAddress(source, folder, name, (candidate) => own.has(`${kind} ${candidate}`));
+      const isTaken = (candidate: string): boolean =>
+        own.has(`${kind} ${candidate}`) || holders.has(`${kind} ${library}/${candidate}`);
+      const to = qualifiedAddress(source, folder, name, isTaken, separatorOf(kind));
+      const place = library + (places[kind] ?? '/');
+      if (isTaken(to)) {
+        move(source, { kind, from: address });
+        conflicts.push({ address: place + address, source });
+        continue;
+      }
       own.add(`${kind} ${to}`);
       holders.set(`${kind} ${library}/${to}`, source);
       if (kind === 'skill') skills.add(`${library}/${to}`);
       move(source, { kind, from: address, to });
-      conflicts.push({ address: `${library}/${address}`, source, movedTo: `${library}/${to}` });
+      conflicts.push({ address: place + address, source, movedTo: place + to });
     }
   }
 

@@ -1,21 +1,29 @@
 // From what was selected and read to the rows of a catalogue: names, addresses, rivals, rejections, counts. Pure.
 import { byCodePoint, isSkillName, slug } from '../../catalogue/names.ts';
-import { compareProblems, type Problem, type ProblemReason, problem } from '../../catalogue/problem.ts';
+import { compareProblems, type Problem, type ProblemReason, problem, type Severity } from '../../catalogue/problem.ts';
+import { separatorOf } from '../../catalogue/qualified-address.ts';
 import { Slices } from '../../catalogue/slices.ts';
-import type { ArtifactRow, Counts, FileRow, PackFileRow, ProblemRow } from '../../catalogue/source-catalogue.ts';
-import { joinPath, nameOf } from '../source/path.ts';
+import type {
+  ArtifactKind,
+  ArtifactRow,
+  Counts,
+  FileRow,
+  PackFileRow,
+  ProblemRow,
+} from '../../catalogue/source-catalogue.ts';
+import { nameOf } from '../source/path.ts';
 import { sorted } from '../source/sorted.ts';
 import type { KnownContent } from './content.ts';
 import type { SelectedFile } from './find-files.ts';
+import type { ParsedMain } from './main-text.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { type Contents, realPathOf } from './read-contents.ts';
 import { type Claim, settleRivals } from './rivals.ts';
 import type { HarvestRules } from './rules.ts';
-import type { SelectedSkill, Selection } from './selection.ts';
-import type { ParsedSkill } from './skill.ts';
+import type { SelectedArtifact, Selection } from './selection.ts';
 
 export interface Assembled {
-  /** By address. */
+  /** By kind, then by address. */
   artifacts: ArtifactRow[];
   /** By path. */
   files: PackFileRow[];
@@ -37,6 +45,11 @@ const longestName = 64;
 const advertisedFiles = 512;
 const advertisedSize = 16 * 1024 * 1024;
 
+const kinds: readonly ArtifactKind[] = ['skill', 'prompt', 'rule', 'profile'];
+
+/** Where the addresses of a kind stand below a library, for messages. */
+const places: Record<ArtifactKind, string> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
+
 export async function assemble(
   selection: Selection,
   contents: Contents,
@@ -45,149 +58,192 @@ export async function assemble(
 ): Promise<Assembled> {
   const slices = new Slices();
   const problems: Problem[] = [...found, ...selection.problems];
-  const contentAt = (file: SelectedFile): KnownContent | undefined => contents.byRealPath.get(realPathOf(file.entry));
+  const contentAt = (file: SelectedFile): KnownContent => contents.byRealPath.get(realPathOf(file.entry))!;
   const told = new Set<string>();
-  const tell = (reason: ProblemReason, path: string, message: string, line?: number): void => {
+  const tell: Tell = (reason, path, message, line, severity) => {
     const key = `${reason} ${path} ${line}`;
     if (told.has(key)) return;
     told.add(key);
-    problems.push(problem(reason, path, message, line));
+    const one = problem(reason, path, message, line);
+    problems.push(severity === undefined ? one : { ...one, severity });
   };
 
-  const claims: Claim<SkillClaim>[] = [];
+  const claims: Claim<Claimed>[] = [];
   let rejected = selection.rejected;
-  for (const skill of selection.skills) {
-    const claim = claimOf(skill, contents, library, tell);
+  for (const artifact of selection.artifacts) {
+    const claim = claimOf(artifact, contents, library, tell);
     if (claim === undefined) rejected++;
-    else claims.push({ ...claim, files: rowsOf(skill.files, contentAt, tell), lost: lostOf(skill.files, contentAt) });
+    else {
+      const lost = lostOf(artifact.files, contentAt);
+      const { prompt } = claim.of.parsed;
+      const { folder, isSingle } = artifact;
+      claims.push({
+        ...claim,
+        folder,
+        isSingle,
+        files: rowsOf(artifact.files, contentAt, tell),
+        lost: prompt === undefined ? lost : JSON.stringify(prompt),
+      });
+    }
     if (slices.over) await slices.turn();
   }
-  const settled = await settleRivals(claims, source, slices);
-  for (const { claim, like } of settled.duplicates) {
-    if (slices.over) await slices.turn();
-    tell(
-      'Duplicate',
-      claim.of.skill.main.path,
-      `The same, byte for byte, is served from ${like.of.skill.main.path}: remove one.`,
-    );
+  const byKind = Map.groupBy(claims, ({ of }) => of.artifact.kind);
+  const artifacts: ArtifactRow[] = [];
+  const served: Record<ArtifactKind, number> = { skill: 0, prompt: 0, rule: 0, profile: 0 };
+  let duplicates = 0;
+  const entries: SelectedFile[] = [];
+  for (const kind of kinds) {
+    const settled = await settleRivals(byKind.get(kind) ?? [], source, separatorOf(kind), slices);
+    duplicates += settled.duplicates.length;
+    served[kind] = settled.served.length;
+    for (const { claim, like } of settled.duplicates) {
+      if (slices.over) await slices.turn();
+      const message = `The same, byte for byte, is served from ${like.of.artifact.main.path}: remove one.`;
+      tell('Duplicate', claim.of.artifact.main.path, message);
+    }
+    for (const { claim, address, holder } of settled.moved) {
+      if (slices.over) await slices.turn();
+      tell('Moved', claim.of.artifact.main.path, movedMessage(kind, library, claim.name, address, holder));
+    }
+    const rows: ArtifactRow[] = [];
+    for (const { claim, address } of settled.served) {
+      rows.push(artifactRow(claim, address, tell));
+      for (const file of claim.of.artifact.files) entries.push(file);
+      if (slices.over) await slices.turn();
+    }
+    for (const row of await sorted(rows, (a, b) => byCodePoint(a.address, b.address), slices)) artifacts.push(row);
   }
-  for (const { claim, address, holder } of settled.moved) {
-    if (slices.over) await slices.turn();
-    tell(
-      'Moved',
-      claim.of.skill.main.path,
-      `The address ${library}/${claim.name} is taken by ${holder.of.skill.main.path}, so this skill is at ${library}/${address}: give it a name of its own.`,
-    );
-  }
-  const served: ArtifactRow[] = [];
-  for (const { claim, address } of settled.served) {
-    served.push(artifactRow(claim, address, tell));
-    if (slices.over) await slices.turn();
-  }
-  const artifacts = await sorted(served, (a, b) => byCodePoint(a.address, b.address), slices);
 
-  const addresses = new Set(artifacts.map(({ address }) => address));
+  const skills = new Set(artifacts.slice(0, served.skill).map(({ address }) => address));
   const files: PackFileRow[] = [];
   for (const file of selection.files) {
-    const taken = addressAbove(file.path, addresses);
+    const taken = addressAbove(file.path, skills);
     if (taken !== undefined) {
       const message = `The skill at ${library}/${taken} has this address, so the file is rejected: rename it or its folder.`;
       tell('AddressTaken', file.entry.path, message);
       continue;
     }
-    for (const row of rowsOf([file], contentAt, tell)) files.push({ row: 'file', ...row });
+    for (const row of rowsOf([file], contentAt, tell)) {
+      files.push({ row: 'file', ...row });
+      entries.push(file);
+    }
     if (slices.over) await slices.turn();
   }
 
   const counts: Counts = {
-    skills: artifacts.length,
-    prompts: 0,
-    rules: 0,
-    profiles: 0,
+    skills: served.skill,
+    prompts: served.prompt,
+    rules: served.rule,
+    profiles: served.profile,
     files: files.length,
-    discovered: selection.skills.length + selection.rejected,
-    duplicates: settled.duplicates.length,
+    discovered: selection.artifacts.length + selection.rejected,
+    duplicates,
     rejected,
     problems: problems.length,
   };
   const worstFirst = await sorted(problems, compareProblems, slices);
   const rows = worstFirst.slice(0, mostProblems).map((one): ProblemRow => ({ row: 'problem', ...one }));
-  return { artifacts, files, problems: rows, counts, ...(await sizeOf(artifacts, files, slices)) };
+  return { artifacts, files, problems: rows, counts, ...(await sizeOf(entries, contentAt, slices)) };
 }
 
-/** What a skill claims, before rivals are settled. */
-interface SkillClaim {
-  skill: SelectedSkill;
-  parsed: ParsedSkill;
+/** What claims an address, before rivals are settled. */
+interface Claimed {
+  artifact: SelectedArtifact;
+  parsed: ParsedMain;
 }
 
-type Tell = (reason: ProblemReason, path: string, message: string, line?: number) => void;
+type Tell = (reason: ProblemReason, path: string, message: string, line?: number, severity?: Severity) => void;
 
-/** @returns undefined for a skill that is rejected */
+/** @returns undefined for an artifact that is rejected */
 function claimOf(
-  skill: SelectedSkill,
+  artifact: SelectedArtifact,
   contents: Contents,
   library: string,
   tell: Tell,
-): Omit<Claim<SkillClaim>, 'files' | 'lost'> | undefined {
-  const path = skill.main.path;
-  const content = contents.byRealPath.get(realPathOf(skill.main))!;
+): Pick<Claim<Claimed>, 'name' | 'of'> | undefined {
+  const { path } = artifact.main;
+  const content = contents.byRealPath.get(realPathOf(artifact.main))!;
   if ('tooLarge' in content) {
     tell('TooLarge', path, tooLarge(content.tooLarge));
     return undefined;
   }
-  const parsed = contents.parsed.get(content.digest)!;
+  const parsed = contents.parsed(content, artifact.parser);
   for (const { reason, message, line } of parsed.findings) tell(reason, path, message, line);
   if (parsed.rejected !== undefined) {
-    tell(parsed.rejected.reason, path, parsed.rejected.message, parsed.rejected.line);
+    tell(parsed.rejected.reason, path, parsed.rejected.message, parsed.rejected.line, 'error');
     return undefined;
   }
-  const own = skill.relativeFolder === '' ? library : nameOf(skill.relativeFolder);
-  const name = parsed.name ?? (isSkillName(own) ? own : slug(own, longestName));
+  const name = artifact.name === undefined ? skillName(artifact, parsed, library, tell) : artifact.name.name;
   if (name === '') {
-    tell(
-      'BadFileName',
-      path,
-      'Neither the frontmatter nor the folder gives a name, so the skill is rejected: write `name`.',
-    );
+    const message =
+      artifact.kind === 'skill'
+        ? 'Neither the frontmatter nor the folder gives a name, so the skill is rejected: write `name`.'
+        : `Its file or folder gives no name, so the ${artifact.kind} is rejected: use letters and digits of ASCII.`;
+    tell('BadFileName', path, message);
     return undefined;
   }
-  if (parsed.name === undefined && name !== own) {
-    tell(
-      'NameMended',
-      path,
-      `The folder's name is no skill name, so the skill is called ${name}: write \`name: ${name}\`.`,
-    );
+  if (artifact.name?.mended === true) {
+    tell('NameMended', path, `The file's name is no name for a prompt, so it is called ${name}: rename the file.`);
   }
-  return { name, folder: skill.relativeFolder, of: { skill, parsed } };
+  return { name, of: { artifact, parsed } };
+}
+
+function skillName({ folder, main }: SelectedArtifact, parsed: ParsedMain, library: string, tell: Tell): string {
+  if (parsed.name !== undefined) return parsed.name;
+  const own = folder === '' ? library : nameOf(folder);
+  const name = isSkillName(own) ? own : slug(own, longestName);
+  if (name !== '' && name !== own) {
+    const message = `The folder's name is no skill name, so the skill is called ${name}: write \`name: ${name}\`.`;
+    tell('NameMended', main.path, message);
+  }
+  return name;
+}
+
+function movedMessage(
+  kind: ArtifactKind,
+  library: string,
+  name: string,
+  address: string,
+  holder: Claim<Claimed>,
+): string {
+  const at = library + places[kind];
+  const other = holder.of.artifact.main.path;
+  return kind === 'prompt'
+    ? `The name ${at}${name} is taken by ${other}, so this prompt is called ${at}${address}: give it a name of its own.`
+    : `The address ${at}${name} is taken by ${other}, so this ${kind} is at ${at}${address}: give it a name of its own.`;
 }
 
 function artifactRow(
-  { name, files, of: { skill, parsed } }: Claim<SkillClaim>,
+  { name, files, of: { artifact, parsed } }: Claim<Claimed>,
   address: string,
   tell: Tell,
 ): ArtifactRow {
-  const size = files.reduce((sum, file) => sum + file.size, 0);
+  const { kind, group, folder, main, mainName } = artifact;
   const why = [...parsed.unadvertised];
-  if (files.length > advertisedFiles) why.push(`it has more than ${advertisedFiles} files`);
-  if (size > advertisedSize) why.push(`it has more than ${advertisedSize / 1024 / 1024} MiB`);
+  if (kind === 'skill') {
+    const size = files.reduce((sum, file) => sum + file.size, 0);
+    if (files.length > advertisedFiles) why.push(`it has more than ${advertisedFiles} files`);
+    if (size > advertisedSize) why.push(`it has more than ${advertisedSize / 1024 / 1024} MiB`);
+  }
   if (why.length > 0) {
     const message = `The skill can be read at its address, but clients that hold to the specification refuse it: ${why.join('; ')}.`;
-    tell('NotAdvertised', skill.main.path, message, parsed.line);
+    tell('NotAdvertised', main.path, message, parsed.line);
   }
   return {
     row: 'artifact',
-    kind: 'skill',
+    kind,
     address,
     name,
     version: parsed.version,
-    ...(skill.group === undefined ? {} : { group: skill.group }),
-    folder: skill.relativeFolder,
+    ...(group === undefined ? {} : { group }),
+    folder,
+    ...(parsed.title === undefined || parsed.title === name ? {} : { title: parsed.title }),
     description: parsed.description,
     tags: parsed.tags,
     ...(parsed.frontmatter === undefined ? {} : { frontmatter: parsed.frontmatter }),
     advertised: why.length === 0,
-    main: 'SKILL.md',
+    ...(parsed.prompt === undefined ? {} : { prompt: parsed.prompt }),
+    main: mainName,
     files,
   };
 }
@@ -195,12 +251,12 @@ function artifactRow(
 /** The rows of the files that can be served, with a problem for each that cannot. */
 function rowsOf(
   files: readonly SelectedFile[],
-  contentAt: (file: SelectedFile) => KnownContent | undefined,
+  contentAt: (file: SelectedFile) => KnownContent,
   tell: Tell,
 ): FileRow[] {
   const rows: FileRow[] = [];
   for (const file of files) {
-    const content = contentAt(file)!;
+    const content = contentAt(file);
     if ('tooLarge' in content) {
       tell('TooLarge', file.entry.path, tooLarge(content.tooLarge));
       continue;
@@ -216,9 +272,9 @@ function rowsOf(
 }
 
 /** Names the files that are too large to be read: folders that differ in them are not taken for the same. */
-const lostOf = (files: readonly SelectedFile[], contentAt: (file: SelectedFile) => KnownContent | undefined): string =>
+const lostOf = (files: readonly SelectedFile[], contentAt: (file: SelectedFile) => KnownContent): string =>
   files
-    .filter((file) => 'tooLarge' in contentAt(file)!)
+    .filter((file) => 'tooLarge' in contentAt(file))
     .map(({ path, entry }) => `${path}\0${entry.id ?? entry.path}\n`)
     .join('');
 
@@ -234,21 +290,20 @@ function addressAbove(path: string, addresses: ReadonlySet<string>): string | un
   }
 }
 
-/** A file in the manifests of several skills, one inside the other, is one file. */
+/** A file in several artifacts, one inside the other, is one file. */
 async function sizeOf(
-  artifacts: readonly ArtifactRow[],
-  files: readonly PackFileRow[],
+  files: readonly SelectedFile[],
+  contentAt: (file: SelectedFile) => KnownContent,
   slices: Slices,
 ): Promise<{ size: number; fileCount: number }> {
   const seen = new Set<string>();
-  let total = files.reduce((sum, { size }) => sum + size, 0);
-  for (const { folder, files: own } of artifacts) {
-    for (const { path, size } of own) {
-      const whole = joinPath(folder, path);
-      if (!seen.has(whole)) total += size;
-      seen.add(whole);
-    }
+  let total = 0;
+  for (const file of files) {
+    const content = contentAt(file);
     if (slices.over) await slices.turn();
+    if ('tooLarge' in content || seen.has(file.entry.path)) continue;
+    seen.add(file.entry.path);
+    total += content.size;
   }
-  return { size: total, fileCount: seen.size + files.length };
+  return { size: total, fileCount: seen.size };
 }

@@ -1,4 +1,4 @@
-// Which files belong to the skills that were found, and which are pack files.
+// Which files belong to the skills, rules and profiles that were found with a folder, and which are pack files.
 import { reservedSegments } from '../../catalogue/address.ts';
 import { byCodePoint } from '../../catalogue/names.ts';
 import { type Problem, problem } from '../../catalogue/problem.ts';
@@ -8,22 +8,38 @@ import { SourceFault } from '../reasons.ts';
 import { type Folder, walk } from '../source/folder-tree.ts';
 import { sorted } from '../source/sorted.ts';
 import type { TreeEntry } from '../source/source.ts';
-import { type FoundSkill, type FoundSkills, mainName } from './find-skills.ts';
 import type { Glob } from './globs.ts';
-import type { Sieve } from './sieve.ts';
+import { belowSubdirectory, type Sieve } from './sieve.ts';
 import { hiddenBy, isExcluded, isHiddenInside } from './visibility.ts';
 
 export interface SelectedFile {
-  /** Relative to the skill's folder, or for a pack file to the subdirectory. */
+  /** Relative to the artifact's folder, or for a pack file to the subdirectory. */
   path: string;
   entry: TreeEntry;
 }
 
-/** A file stands in the manifest of every skill around it; so many times `limits.files` may stand in all manifests. */
+/** An artifact that has a folder with all that is in it. */
+export interface Owner {
+  folder: Folder;
+  main: TreeEntry;
+  /** How the main file is listed. */
+  mainName: string;
+}
+
+/** What is no pack file, whatever `include.files` says. */
+export interface Artifacts {
+  owners: readonly Owner[];
+  /** Folders of artifacts, also where a link shows one once more. */
+  folders: ReadonlySet<Folder>;
+  /** Paths of artifacts that are single files. */
+  mains: ReadonlySet<string>;
+}
+
+/** A file stands in the manifest of every artifact around it; so many times `limits.files` may stand in all manifests. */
 const mostListings = 4;
 
 export interface FoundFiles {
-  bySkill: ReadonlyMap<Folder, SelectedFile[]>;
+  byOwner: ReadonlyMap<Owner, SelectedFile[]>;
   pack: SelectedFile[];
   problems: Problem[];
   matched: ReadonlySet<Glob>;
@@ -31,30 +47,31 @@ export interface FoundFiles {
 
 export async function findFiles(
   source: Folder,
-  { skills, folders }: FoundSkills,
+  { owners, folders, mains }: Artifacts,
   sieve: Sieve,
   limits: Limits,
   slices: Slices,
 ): Promise<FoundFiles> {
-  const { subdirectory, exclude, files: globs } = sieve;
-  const below = (path: string) => (subdirectory === '' ? path : path.slice(subdirectory.length + 1));
-  const skillAt = new Map(skills.map((skill) => [skill.folder, skill]));
+  const { exclude, files: globs } = sieve;
+  const below = (path: string) => belowSubdirectory(sieve, path);
+  const ownersAt = Map.groupBy(owners, ({ folder }) => folder);
   const around = new Map<Folder, Surroundings>();
-  const bySkill = new Map<Folder, SelectedFile[]>();
-  const hidden = new Map<FoundSkill, number>();
+  const byOwner = new Map<Owner, SelectedFile[]>(owners.map((owner) => [owner, []]));
+  const hidden = new Map<Owner, number>();
   const pack: SelectedFile[] = [];
   const problems: Problem[] = [];
   const matched = new Set<Glob>();
   const count = counter(limits);
 
   for (const folder of walk(source, ({ path, name }) => isExcluded(below(path), name, exclude))) {
-    const here = surroundings(folder, around, skillAt, folders);
+    const here = surroundings(folder, around, ownersAt, folders);
     around.set(folder, here);
     for (const [name, entry] of folder.files) {
       if (slices.over) await slices.turn();
       const path = below(entry.path);
       if (isExcluded(path, name, exclude)) continue;
-      if (!here.inSkill) {
+      const isArtifact = mains.has(entry.path);
+      if (!here.isOwned && !isArtifact) {
         if (!isPackFile(path, globs, matched)) continue;
         if (isReservedInLibrary(path)) problems.push(reserved(entry.path));
         else {
@@ -64,14 +81,14 @@ export async function findFiles(
         continue;
       }
       for (const glob of globs) if (!matched.has(glob) && glob.matches(path)) matched.add(glob);
-      let listings = 0;
-      for (const skill of here.skills) {
-        const inner = entry === skill.main ? mainName : below(entry.path).slice(prefixOf(skill.relative));
+      let listings = isArtifact ? 1 : 0;
+      for (const owner of here.owners) {
+        const inner = entry === owner.main ? owner.mainName : entry.path.slice(prefixOf(owner.folder.path));
         if (isHiddenInside(inner, (part) => isNamedFor(part, path, globs))) {
-          hidden.set(skill, (hidden.get(skill) ?? 0) + 1);
+          hidden.set(owner, (hidden.get(owner) ?? 0) + 1);
         } else if (reservedSegments.has(inner)) problems.push(reserved(entry.path));
         else {
-          listOf(bySkill, skill.folder).push({ path: inner, entry });
+          byOwner.get(owner)!.push({ path: inner, entry });
           listings++;
         }
       }
@@ -80,27 +97,27 @@ export async function findFiles(
     if (slices.over) await slices.turn();
   }
 
-  for (const [folder, files] of bySkill) bySkill.set(folder, await inOrder(files, slices));
+  for (const [owner, files] of byOwner) byOwner.set(owner, await inOrder(files, slices));
   problems.push(...[...hidden].map(([{ folder }, count]) => hiddenFiles(folder, count)));
-  return { bySkill, pack: await inOrder(pack, slices), problems, matched };
+  return { byOwner, pack: await inOrder(pack, slices), problems, matched };
 }
 
-/** Which skills a folder's files belong to, outer first; `inSkill` too where it is only another view of a skill. */
+/** Which artifacts a folder's files belong to, outer first; `isOwned` too where it is only another view of one. */
 interface Surroundings {
-  skills: readonly FoundSkill[];
-  inSkill: boolean;
+  owners: readonly Owner[];
+  isOwned: boolean;
 }
 
 function surroundings(
   folder: Folder,
   known: ReadonlyMap<Folder, Surroundings>,
-  skillAt: ReadonlyMap<Folder, FoundSkill>,
-  skillFolders: ReadonlySet<Folder>,
+  ownersAt: ReadonlyMap<Folder, readonly Owner[]>,
+  folders: ReadonlySet<Folder>,
 ): Surroundings {
-  const above = (folder.parent && known.get(folder.parent)) ?? { skills: [], inSkill: false };
-  const own = skillAt.get(folder);
-  if (own === undefined && !skillFolders.has(folder)) return above;
-  return { skills: own === undefined ? above.skills : [...above.skills, own], inSkill: true };
+  const above = (folder.parent && known.get(folder.parent)) ?? { owners: [], isOwned: false };
+  const own = ownersAt.get(folder);
+  if (own === undefined && !folders.has(folder)) return above;
+  return { owners: own === undefined ? above.owners : [...above.owners, ...own], isOwned: true };
 }
 
 function isPackFile(path: string, globs: readonly Glob[], matched: Set<Glob>): boolean {
@@ -122,15 +139,6 @@ const isReservedInLibrary = (path: string): boolean => reservedSegments.has(path
 
 const prefixOf = (relative: string): number => (relative === '' ? 0 : relative.length + 1);
 
-function listOf(lists: Map<Folder, SelectedFile[]>, folder: Folder): SelectedFile[] {
-  let list = lists.get(folder);
-  if (list === undefined) {
-    list = [];
-    lists.set(folder, list);
-  }
-  return list;
-}
-
 const inOrder = (files: SelectedFile[], slices: Slices): Promise<SelectedFile[]> =>
   sorted(files, (a, b) => byCodePoint(a.path, b.path), slices);
 
@@ -150,7 +158,7 @@ function counter({ files: most }: Limits): (listings: number) => void {
     if (listed > most * mostListings) {
       throw new SourceFault(
         'LimitExceeded',
-        `skills inside skills list their files more than ${most * mostListings} times: raise spec.limits.files, or name fewer of them in spec.include.skills`,
+        `folders inside skills and other artifacts list their files more than ${most * mostListings} times: raise spec.limits.files, or name fewer of them in spec.include`,
       );
     }
   };
@@ -163,5 +171,5 @@ const hiddenFiles = ({ path }: Folder, count: number): Problem =>
   problem(
     'HiddenFiles',
     path === '' ? '.' : path,
-    `${count === 1 ? 'A hidden file is' : `${count} hidden files are`} left out of this skill: name what should be served, dot included, in include.files.`,
+    `${count === 1 ? 'A hidden file is' : `${count} hidden files are`} left out of this folder: name what should be served, dot included, in include.files.`,
   );

@@ -3,10 +3,11 @@ import { byCodePoint } from '../../catalogue/names.ts';
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import type { Slices } from '../../catalogue/slices.ts';
 import { type Folder, walk } from '../source/folder-tree.ts';
-import { joinPath, nameOf } from '../source/path.ts';
+import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
 import type { Glob } from './globs.ts';
-import type { Sieve } from './sieve.ts';
+import type { Plugins } from './plugins.ts';
+import { belowSubdirectory, type Sieve } from './sieve.ts';
 import { hiddenBy, isExcluded, isNamedSkillRoot } from './visibility.ts';
 
 export const mainName = 'SKILL.md';
@@ -32,21 +33,26 @@ export interface FoundSkills {
 }
 
 interface Candidate extends FoundSkill {
+  /** The place in the order of globs; plugins come behind them. */
   convention: number;
 }
 
-export async function findSkills(source: Folder, sieve: Sieve, slices: Slices): Promise<FoundSkills> {
+export async function findSkills(source: Folder, sieve: Sieve, plugins: Plugins, slices: Slices): Promise<FoundSkills> {
   const mains = await findMains(source, sieve, slices);
   const matched = new Set<Glob>();
   const left = new Leftovers(sieve);
-  const reaches = globReach(sieve.skills);
+  const { globs, listed } = sieve.skills;
+  const reaches = globReach(globs);
+  const placed = (relative: string): number | undefined =>
+    !listed && isPlaced(relative, plugins) ? globs.length : undefined;
   const candidates: Candidate[] = [];
   let atRoot: Candidate | undefined;
   for (const main of mains) {
-    const convention = reaches(main, (glob) => matched.add(glob));
+    const convention = reaches(main, (glob) => matched.add(glob)) ?? placed(main.relative);
     if (main.relative === '') {
       atRoot = { ...main, convention: convention ?? Number.POSITIVE_INFINITY };
-      if (!sieve.skills.some((glob) => glob.names(mainName) || glob.names(nameOf(main.main.path)))) continue;
+      const isNamed = globs.some((glob) => glob.names(mainName) || glob.names(nameOf(main.main.path)));
+      if (!isNamed && placed('') === undefined) continue;
       candidates.push(atRoot);
       atRoot = undefined;
     } else if (convention === undefined) left.add(main);
@@ -55,19 +61,20 @@ export async function findSkills(source: Folder, sieve: Sieve, slices: Slices): 
   }
   const { skills, folders, real } = eachOnce(candidates);
   if (atRoot !== undefined) {
-    if (skills.length === 0 && (!sieve.skillsListed || Number.isFinite(atRoot.convention))) {
+    if (skills.length === 0 && (!listed || Number.isFinite(atRoot.convention))) {
       skills.push(atRoot);
       folders.add(atRoot.folder);
     } else left.add(atRoot);
   }
   const holders = foldersAbove(skills);
-  const isMisplaced = ({ relative, folder }: FoundSkill) => isNamedSkillRoot(relative) && holders.has(folder);
+  const isRoot = (relative: string) => isNamedSkillRoot(relative) || isSkillsOfPlugin(relative, plugins);
+  const isMisplaced = ({ relative, folder }: FoundSkill) => isRoot(relative) && holders.has(folder);
   const misplaced = skills.filter(isMisplaced);
   for (const { folder } of misplaced) folders.delete(folder);
-  const placed = skills.filter((skill) => !isMisplaced(skill));
-  const misspelt = placed.filter(({ main }) => nameOf(main.path) !== mainName);
+  const kept = skills.filter((skill) => !isMisplaced(skill));
+  const misspelt = kept.filter(({ main }) => nameOf(main.path) !== mainName);
   return {
-    skills: placed,
+    skills: kept,
     folders,
     rejected: misplaced.length,
     seen: mains.length,
@@ -83,8 +90,9 @@ export async function findSkills(source: Folder, sieve: Sieve, slices: Slices): 
 }
 
 /** Every SKILL.md that is not excluded, in the tree's order; another spelling where a folder has no SKILL.md. */
-async function findMains(source: Folder, { exclude, subdirectory }: Sieve, slices: Slices): Promise<FoundSkill[]> {
-  const below = (path: string) => (subdirectory === '' ? path : path.slice(subdirectory.length + 1));
+async function findMains(source: Folder, sieve: Sieve, slices: Slices): Promise<FoundSkill[]> {
+  const { exclude } = sieve;
+  const below = (path: string) => belowSubdirectory(sieve, path);
   const found: FoundSkill[] = [];
   for (const folder of walk(source, ({ path, name }) => isExcluded(below(path), name, exclude))) {
     const names = folder.files.has(mainName)
@@ -100,6 +108,18 @@ async function findMains(source: Folder, { exclude, subdirectory }: Sieve, slice
   }
   return found;
 }
+
+/** Whether a plugin has its skills in this folder or in one above it. */
+function isPlaced(relative: string, { skillPlaces }: Plugins): boolean {
+  if (skillPlaces.size === 0 || hiddenBy(relative, () => false, true) !== undefined) return false;
+  for (let at = relative; ; at = folderOf(at)) {
+    if (skillPlaces.has(at)) return true;
+    if (at === '') return false;
+  }
+}
+
+const isSkillsOfPlugin = (relative: string, { groups }: Plugins): boolean =>
+  nameOf(relative) === 'skills' && groups.has(folderOf(relative));
 
 /** The first glob that reaches a main file: by its path, by its path as SKILL.md, or by a folder above it. */
 function globReach(globs: readonly Glob[]) {
@@ -166,7 +186,7 @@ class Leftovers {
   }
 
   add(skill: FoundSkill): void {
-    const isNamed = (part: string) => this.#sieve.skills.some(({ dotParts }) => dotParts.has(part));
+    const isNamed = (part: string) => this.#sieve.skills.globs.some(({ dotParts }) => dotParts.has(part));
     this.#left.push({ skill, hider: hiddenBy(skill.relative, isNamed, true) });
   }
 
@@ -175,8 +195,8 @@ class Leftovers {
    * @param real the real paths of the main files that were found, by their own path or through a link: those are no loss
    */
   problems(skillFolders: ReadonlySet<Folder>, real: ReadonlySet<string>): Problem[] {
-    const { subdirectory, skillsListed, skills } = this.#sieve;
-    if (skillsListed && skills.length === 0) return [];
+    const { subdirectory, skills } = this.#sieve;
+    if (skills.listed && skills.globs.length === 0) return [];
     const notReached = new Map<string, number>();
     const hidden = new Map<string, number>();
     for (const { skill, hider } of this.#left) {

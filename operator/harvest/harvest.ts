@@ -4,16 +4,20 @@ import { resolveLinks } from '../source/links.ts';
 import type { Tree, TreeEntry } from '../source/source.ts';
 import { type Assembled, assemble } from './assemble.ts';
 import type { KnownContents } from './content.ts';
-import { type Blobs, readContents, realPathOf } from './read-contents.ts';
+import type { ParserName } from './parsers.ts';
+import { type Manifest, noPlugins, type Plugins, pluginsOf } from './plugins.ts';
+import { type Blobs, ContentsReader, realPathOf } from './read-contents.ts';
 import type { HarvestRules } from './rules.ts';
-import { type Selection, select } from './selection.ts';
-import { compileRules, concerning } from './sieve.ts';
+import { type Ground, groundOf, isPluginThere, manifestsOf, type Selection, select } from './selection.ts';
+import { concerning } from './sieve.ts';
 
 export type { KnownContent, KnownContents } from './content.ts';
 export type { Blobs } from './read-contents.ts';
 export type { HarvestRules } from './rules.ts';
 
 export interface HarvestResult extends Assembled {
+  /** Digests that no row names and that the next harvest wants to find stored. */
+  kept: string[];
   /** By upstream's id, for the next harvest: what it need not read again. */
   contents: KnownContents;
 }
@@ -34,16 +38,54 @@ export async function harvest(
   signal?: AbortSignal,
 ): Promise<HarvestResult> {
   const resolved = await resolveLinks(tree.entries);
-  const selection = await select(resolved.entries, rules);
-  const mains = new Set(selection.skills.map(({ main }) => realPathOf(main)));
-  const contents = await readContents(tree, wanted(selection), mains, known, blobs, rules.limits, signal);
+  const ground = await groundOf(resolved.entries, rules);
+  const reader = await ContentsReader.of(tree, known, blobs, rules.limits, signal);
+  const { plugins, kept } = await readPlugins(ground, rules, reader);
+  const selection = await select(ground, rules, plugins);
+  const contents = await reader.contents(wanted(selection), mainsOf(selection));
   const told = [...tree.problems, ...resolved.problems];
-  const problems = await concerning(told, compileRules(rules), new Slices());
+  const problems = await concerning(told, ground.sieve, new Slices());
   const assembled = await assemble(selection, contents, rules, problems);
-  return { ...assembled, contents: contents.byId };
+  return { ...assembled, kept, contents: contents.byId };
 }
 
-function* wanted({ skills, files }: Selection): Generator<TreeEntry> {
-  for (const skill of skills) for (const { entry } of skill.files) yield entry;
+/** The plugins of the source's own manifests. What a manifest names is looked for, never fetched. */
+async function readPlugins(
+  ground: Ground,
+  { library, url }: HarvestRules,
+  reader: ContentsReader,
+): Promise<{ plugins: Plugins; kept: string[] }> {
+  const found = manifestsOf(ground);
+  if (found.length === 0) return { plugins: noPlugins, kept: [] };
+  const read = await reader.bytes(found.map(({ entry }) => entry));
+  const kept: string[] = [];
+  const manifests: Manifest[] = [];
+  // A manifest that is a link to another one says nothing new.
+  const heard = new Set<string>();
+  for (const { path, entry } of found) {
+    const content = read.get(realPathOf(entry))!;
+    if (heard.has(realPathOf(entry))) continue;
+    heard.add(realPathOf(entry));
+    if (content !== 'tooLarge') kept.push(content.digest);
+    manifests.push({ path, bytes: content === 'tooLarge' ? content : content.bytes });
+  }
+  const { subdirectory } = ground.sieve;
+  const isThere = (path: string): boolean => isPluginThere(ground, path);
+  return { plugins: pluginsOf(manifests, { library, url, subdirectory, isThere }), kept };
+}
+
+function* wanted({ artifacts, files }: Selection): Generator<TreeEntry> {
+  for (const artifact of artifacts) for (const { entry } of artifact.files) yield entry;
   for (const { entry } of files) yield entry;
+}
+
+function mainsOf({ artifacts }: Selection): Map<string, Set<ParserName>> {
+  const mains = new Map<string, Set<ParserName>>();
+  for (const { main, parser } of artifacts) {
+    const path = realPathOf(main);
+    const readers = mains.get(path);
+    if (readers === undefined) mains.set(path, new Set([parser]));
+    else readers.add(parser);
+  }
+  return mains;
 }

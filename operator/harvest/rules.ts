@@ -1,9 +1,10 @@
 // What a harvest is told: the part of a SkillSource's spec that decides what is taken and under which addresses.
 import type { Limits } from '../../upstream/limits.ts';
+import type { KindList } from './kinds.ts';
 
 export interface HarvestRules {
-  /** Globs per kind. A kind left out follows its conventions, an empty list switches it off. */
-  include: { skills?: readonly string[]; files?: readonly string[] };
+  /** Globs per kind. A kind left out follows its conventions and plugins, an empty list switches it off. */
+  include: { [list in KindList | 'files']?: readonly string[] | undefined };
   /** Globs, for every kind and for skills' own files. */
   exclude: readonly string[];
   /** Harvest only this folder, and see everything relative to it; `` for the whole tree. */
@@ -12,5 +13,7 @@ export interface HarvestRules {
   library: string;
   /** The SkillSource's name, which qualifies the addresses of rivals. */
   source: string;
+  /** The SkillSource's URL: what a marketplace lists at the same place is inside the source. */
+  url: string;
   limits: Limits;
 }

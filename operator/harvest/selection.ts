@@ -1,87 +1,187 @@
-// What a harvest takes, by paths alone: skills with their files, pack files, and what was left behind.
+// What a harvest takes, by paths alone: artifacts of every kind with their files, pack files, and what was left behind.
 import { isLibraryName } from '../../catalogue/names.ts';
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import { Slices } from '../../catalogue/slices.ts';
+import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { type Folder, folderAt, folderTree } from '../source/folder-tree.ts';
 import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
-import { findFiles, type SelectedFile } from './find-files.ts';
-import { findSkills } from './find-skills.ts';
+import { type ArtifactName, withoutExtensions } from './artifact-names.ts';
+import { type FoundDocument, findDocuments } from './find-documents.ts';
+import { findFiles, type Owner, type SelectedFile } from './find-files.ts';
+import { findSkills, mainName } from './find-skills.ts';
 import type { Glob } from './globs.ts';
+import { kindLists } from './kinds.ts';
+import { manifestPaths } from './manifest.ts';
+import type { ParserName } from './parsers.ts';
+import type { Plugins } from './plugins.ts';
 import type { HarvestRules } from './rules.ts';
-import { compileRules, concerning, type Sieve } from './sieve.ts';
-import { isSkillRoot } from './visibility.ts';
+import { compileRules, concerning, type KindSieve, type Sieve } from './sieve.ts';
+import { isExcludedAnywhere, isSkillRoot } from './visibility.ts';
 
-export interface SelectedSkill {
-  /** From the repository's root, `` for the root. */
+export interface SelectedArtifact {
+  kind: ArtifactKind;
+  /** Below the subdirectory; of a single file its path without extensions. */
   folder: string;
-  /** The same below the subdirectory. */
-  relativeFolder: string;
-  /** The folder between a skill root and the skill, when it is a real group. */
+  /** The folder between a skill root and the skill, or the plugin's, when it is a real group. */
   group: string | undefined;
   main: TreeEntry;
-  /** The main file among them, as `SKILL.md`. */
+  mainName: string;
+  /** The main file among them, as `mainName`. */
   files: SelectedFile[];
+  /** Whether it is one file in a folder of many. */
+  isSingle: boolean;
+  parser: ParserName;
+  /** Absent for skills, whose names stand in their frontmatter. */
+  name: ArtifactName | undefined;
 }
 
 export interface Selection {
-  /** In the order of their right to an address. */
-  skills: SelectedSkill[];
+  /** Of each kind in the order of their right to an address. */
+  artifacts: SelectedArtifact[];
   files: SelectedFile[];
-  /** Skills that were there and that no file of theirs can save. */
+  /** Artifacts that were there and that no file of theirs can save. */
   rejected: number;
+  problems: Problem[];
+}
+
+/** A tree as a harvest looks at it. */
+export interface Ground {
+  sieve: Sieve;
+  /** The folder that is harvested. */
+  source: Folder;
   problems: Problem[];
 }
 
 /**
  * @param entries without links (see `resolveLinks`), in any order
- * @throws UpstreamFault NotFound for a subdirectory that is not there; SourceFault LimitExceeded beyond `limits.files`
+ * @throws UpstreamFault NotFound for a subdirectory that is not there; SourceFault InvalidSpec
  */
-export async function select(entries: readonly TreeEntry[], rules: HarvestRules): Promise<Selection> {
+export async function groundOf(entries: readonly TreeEntry[], rules: HarvestRules): Promise<Ground> {
   const slices = new Slices();
   const sieve = compileRules(rules);
-  const tree = await folderTree(entries, slices);
-  const source = sourceFolder(tree.root, sieve.subdirectory);
-  const found = await findSkills(source, sieve, slices);
-  const files = await findFiles(source, found, sieve, rules.limits, slices);
-  const groups = groupsOf(found.skills, sieve.subdirectory, rules.library);
-  const skills = found.skills.map(({ folder, relative, main }): SelectedSkill => {
-    const group = groups.real.get(folderOf(relative));
-    return { folder: folder.path, relativeFolder: relative, group, main, files: files.bySkill.get(folder) ?? [] };
+  const { root, problems } = await folderTree(entries, slices);
+  const { subdirectory } = sieve;
+  const source = folderAt(root, subdirectory);
+  if (source === undefined) {
+    const what = `the folder "${subdirectory}" is not there or has no files: correct spec.subdirectory`;
+    throw new UpstreamFault('NotFound', what);
+  }
+  return { sieve, source, problems: await concerning(problems, sieve, slices) };
+}
+
+/** The manifests of plugins that count here: none where every kind has a list of its own. Paths below the subdirectory. */
+export function manifestsOf({ sieve, source }: Ground): { path: string; entry: TreeEntry }[] {
+  if (kindLists.every((list) => sieve[list].listed)) return [];
+  return manifestPaths.flatMap((path) => {
+    const entry = isExcludedAnywhere(path, sieve.exclude) ? undefined : fileAt(source, path);
+    return entry === undefined ? [] : [{ path, entry }];
   });
+}
+
+export const fileAt = (source: Folder, path: string): TreeEntry | undefined =>
+  folderAt(source, folderOf(path))?.files.get(nameOf(path));
+
+/** @throws SourceFault LimitExceeded beyond `limits.files` */
+export async function select(ground: Ground, rules: HarvestRules, plugins: Plugins): Promise<Selection> {
+  const slices = new Slices();
+  const { sieve, source } = ground;
+  const found = await findSkills(source, sieve, plugins, slices);
+  const inSkill = skillFolders(found.folders);
+  const documents = await findDocuments(source, sieve, plugins, inSkill, slices);
+  const skillOwners = new Map(found.skills.map((skill): [object, Owner] => [skill, { ...skill, mainName }]));
+  const documentOwners = new Map(
+    documents.documents.flatMap((one): [FoundDocument, Owner][] =>
+      one.folder === undefined ? [] : [[one, { folder: one.folder, main: one.main, mainName: nameOf(one.path) }]],
+    ),
+  );
+  const files = await findFiles(
+    source,
+    {
+      owners: [...skillOwners.values(), ...documentOwners.values()],
+      folders: new Set([...found.folders, ...documents.folders]),
+      mains: documents.mains,
+    },
+    sieve,
+    rules.limits,
+    slices,
+  );
+  const groups = groupsOf(found.skills, sieve, plugins, rules.library);
+  const skills = found.skills.map(
+    (skill): SelectedArtifact => ({
+      kind: 'skill',
+      folder: skill.relative,
+      group: groups.of(skill.relative),
+      main: skill.main,
+      mainName,
+      files: files.byOwner.get(skillOwners.get(skill)!)!,
+      isSingle: false,
+      parser: 'skill',
+      name: undefined,
+    }),
+  );
+  const others = documents.documents.map((one): SelectedArtifact => {
+    const owner = documentOwners.get(one);
+    const { kind, main, path, base } = one;
+    return {
+      kind: kind.kind,
+      folder: owner === undefined ? withoutExtensions(path) : folderOf(path),
+      group: undefined,
+      main,
+      mainName: nameOf(path),
+      files: owner === undefined ? [{ path: nameOf(path), entry: main }] : files.byOwner.get(owner)!,
+      isSingle: owner === undefined,
+      parser: kind.parserFor(path, base),
+      name: kind.nameFor(path, base, owner !== undefined),
+    };
+  });
+  const matched = new Set([...found.matched, ...documents.matched, ...files.matched]);
   const problems = [
-    ...(await concerning(tree.problems, sieve, slices)),
+    ...ground.problems,
+    ...plugins.problems,
     ...found.problems,
+    ...documents.problems,
     ...files.problems,
     ...groups.problems,
-    ...nothingMatched(sieve, found.matched, files.matched, found.seen + files.pack.length),
+    ...nothingMatched(sieve, matched, found.seen + others.length + files.pack.length),
   ];
-  return { skills, files: files.pack, rejected: found.rejected, problems };
+  return { artifacts: [...skills, ...others], files: files.pack, rejected: found.rejected, problems };
 }
 
-function sourceFolder(root: Folder, subdirectory: string): Folder {
-  const folder = folderAt(root, subdirectory);
-  if (folder !== undefined) return folder;
-  throw new UpstreamFault(
-    'NotFound',
-    `the folder "${subdirectory}" is not there or has no files: correct spec.subdirectory`,
-  );
+/** Whether a folder is a skill's or lies in one. */
+function skillFolders(folders: ReadonlySet<Folder>): (folder: Folder) => boolean {
+  const known = new Map<Folder, boolean>();
+  const isIn = (folder: Folder): boolean => {
+    let is = known.get(folder);
+    if (is === undefined) {
+      is = folders.has(folder) || (folder.parent !== undefined && isIn(folder.parent));
+      known.set(folder, is);
+    }
+    return is;
+  };
+  return isIn;
 }
 
-/** The folders right above skills: real groups by folder, and a problem for each whose name cannot be one. */
+/**
+ * The groups of skills: the deepest plugin's, else the folder's right above, where it is a real one. A problem for each
+ * folder whose name cannot be a group.
+ */
 function groupsOf(
   skills: readonly { relative: string }[],
-  subdirectory: string,
+  { subdirectory, skills: { listed } }: Sieve,
+  plugins: Plugins,
   library: string,
-): { real: Map<string, string>; problems: Problem[] } {
-  const real = new Map<string, string>();
+): { of(relative: string): string | undefined; problems: Problem[] } {
+  const groups = new Map<string, string | undefined>();
   const unfit = new Set<string>();
   for (const { relative } of skills) {
+    const root = listed ? '' : pluginAbove(relative, plugins);
     const folder = folderOf(relative);
     const name = nameOf(folder);
-    if (isSkillRoot(folder) || name === library) continue;
-    if (isLibraryName(name)) real.set(folder, name);
+    if (root !== '') groups.set(relative, plugins.groups.get(root));
+    else if (isSkillRoot(folder) || name === library) continue;
+    else if (isLibraryName(name)) groups.set(relative, name);
     else unfit.add(folder);
   }
   const problems = [...unfit].map((folder) =>
@@ -91,36 +191,53 @@ function groupsOf(
       "The folder's name cannot be a group, so its skills are of the library's own group: use lower-case letters, digits and hyphens only.",
     ),
   );
-  return { real, problems };
+  return { of: (relative) => groups.get(relative), problems };
 }
 
-function nothingMatched(
-  { subdirectory, skills, skillsListed, files }: Sieve,
-  matchedSkills: ReadonlySet<Glob>,
-  matchedFiles: ReadonlySet<Glob>,
-  seen: number,
-): Problem[] {
+/** The root of the deepest plugin in which a folder lies; `` for none but the source itself. */
+function pluginAbove(relative: string, { groups }: Plugins): string {
+  let at = groups.size === 0 ? '' : relative;
+  while (at !== '' && !groups.has(at)) at = folderOf(at);
+  return at;
+}
+
+/** What a glob of each list was to match. */
+const wanted = {
+  skills: 'SKILL.md and no folder with one',
+  prompts: 'prompt: those are Markdown files, README.md and the like not among them',
+  rules: 'rule: those are Markdown files, .mdc files and .cursorrules',
+  profiles: 'profile: those are Markdown files, README.md and the like not among them',
+  files: 'file',
+} as const;
+
+function nothingMatched(sieve: Sieve, matched: ReadonlySet<Glob>, seen: number): Problem[] {
+  const { subdirectory } = sieve;
   const path = subdirectory === '' ? '.' : subdirectory;
-  const unmatched = (kind: string, globs: readonly Glob[], matched: ReadonlySet<Glob>, what: string): Problem[] =>
+  const unmatched = (list: keyof typeof wanted, { globs, listed }: Pick<KindSieve, 'globs' | 'listed'>): Problem[] =>
     globs
-      .filter((glob) => !matched.has(glob))
+      .filter((glob) => listed && !matched.has(glob))
       .map(({ pattern }) =>
         problem(
           'NothingMatched',
           path,
-          `include.${kind} has "${pattern}", which matches no ${what}: correct or remove it.`,
+          `include.${list} has "${pattern}", which matches no ${wanted[list]}: correct or remove it.`,
         ),
       );
   const listed = [
-    ...(skillsListed ? unmatched('skills', skills, matchedSkills, 'SKILL.md and no folder with one') : []),
-    ...unmatched('files', files, matchedFiles, 'file'),
+    ...kindLists.flatMap((list) => unmatched(list, sieve[list])),
+    ...unmatched('files', { globs: sieve.files, listed: true }),
   ];
-  if (listed.length > 0 || skillsListed || seen > 0) return listed;
+  if (listed.length > 0 || seen > 0 || kindLists.some((list) => sieve[list].listed)) return listed;
   return [
     problem(
       'NothingMatched',
       path,
-      `No SKILL.md is where skills are looked for (${skills.map(({ pattern }) => pattern).join(', ')}): say in include.skills where they are.`,
+      'Nothing is where skills, prompts, rules and profiles are looked for: say in include.skills, or in another list of include, where they are.',
     ),
   ];
+}
+
+/** Whether a folder, or a SKILL.md, is there. */
+export function isPluginThere({ source }: Ground, path: string): boolean {
+  return folderAt(source, path) !== undefined || fileAt(source, path) !== undefined;
 }

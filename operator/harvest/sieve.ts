@@ -3,17 +3,24 @@ import type { Problem } from '../../catalogue/problem.ts';
 import type { Slices } from '../../catalogue/slices.ts';
 import { SourceFault } from '../reasons.ts';
 import { isWithin } from '../source/path.ts';
-import { conventions, conventionsOf } from './conventions.ts';
 import { compileGlobs, type Glob } from './globs.ts';
+import { documentKinds, type Kind, type KindList, skillKind } from './kinds.ts';
 import type { HarvestRules } from './rules.ts';
 import { isExcludedAnywhere } from './visibility.ts';
 
-export interface Sieve {
+/** Where one kind is looked for. */
+export interface KindSieve {
+  /** In the order of their rights. */
+  globs: readonly Glob[];
+  /** Those of the globs that only count for a main file of its folder's own name. */
+  ofItsFolder: ReadonlySet<Glob>;
+  /** Whether its list in `include` was written, or conventions and plugins hold. */
+  listed: boolean;
+}
+
+export interface Sieve extends Record<KindList, KindSieve> {
   /** Normalised: no `/` at either end. */
   subdirectory: string;
-  skills: readonly Glob[];
-  /** Whether `include.skills` was written, or the conventions hold. */
-  skillsListed: boolean;
   files: readonly Glob[];
   exclude: readonly Glob[];
 }
@@ -29,14 +36,30 @@ export function compileRules({
     throw new SourceFault('InvalidSpec', 'spec.subdirectory leads out of the source: write a path without ..');
   }
   const folder = parts.join('/');
+  const ofKind = ({ list, conventions, belowSubdirectory }: Kind): [KindList, KindSieve] => {
+    const listed = include[list];
+    if (listed !== undefined) {
+      return [list, { globs: compileGlobs(listed, `spec.include.${list}`), ofItsFolder: new Set(), listed: true }];
+    }
+    const places = folder === '' ? conventions : [...conventions, ...belowSubdirectory];
+    const globs = compileGlobs(
+      places.map(({ glob }) => glob),
+      list,
+    );
+    const ofItsFolder = new Set(globs.filter((_glob, at) => places[at]?.ofItsFolder === true));
+    return [list, { globs, ofItsFolder, listed: false }];
+  };
   return {
+    ...(Object.fromEntries([skillKind, ...documentKinds].map(ofKind)) as Record<KindList, KindSieve>),
     subdirectory: folder,
-    skills: compileGlobs(include.skills ?? conventionsOf(conventions.skills, folder), 'spec.include.skills'),
-    skillsListed: include.skills !== undefined,
     files: compileGlobs(include.files ?? [], 'spec.include.files'),
     exclude: compileGlobs(exclude, 'spec.exclude'),
   };
 }
+
+/** The path of something of the repository as globs and addresses see it. It must lie in the subdirectory. */
+export const belowSubdirectory = ({ subdirectory }: Pick<Sieve, 'subdirectory'>, path: string): string =>
+  subdirectory === '' ? path : path.slice(subdirectory.length + 1);
 
 /** The problems whose paths lie where the harvest looks. */
 export async function concerning(problems: readonly Problem[], sieve: Sieve, slices: Slices): Promise<Problem[]> {
@@ -48,9 +71,8 @@ export async function concerning(problems: readonly Problem[], sieve: Sieve, sli
   return found;
 }
 
-function concerns(path: string, { subdirectory, exclude }: Sieve): boolean {
+function concerns(path: string, sieve: Sieve): boolean {
+  const { subdirectory, exclude } = sieve;
   if (path === '.') return subdirectory === '';
-  return isWithin(path, subdirectory) && !isExcludedAnywhere(relativeTo(subdirectory, path), exclude);
+  return isWithin(path, subdirectory) && !isExcludedAnywhere(belowSubdirectory(sieve, path), exclude);
 }
-
-const relativeTo = (folder: string, path: string): string => (folder === '' ? path : path.slice(folder.length + 1));

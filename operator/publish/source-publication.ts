@@ -101,14 +101,18 @@ function* artifactLines(row: ArtifactRow): Generator<FirstFilesRow | ArtifactRow
     version: row.version,
     ...(row.group === undefined ? {} : { group: row.group }),
     folder: row.folder,
+    ...(row.title === undefined ? {} : { title: row.title }),
     description: row.description,
     tags: row.tags,
     ...(row.frontmatter === undefined ? {} : { frontmatter: row.frontmatter }),
     advertised: row.advertised,
+    ...(row.prompt === undefined ? {} : { prompt: promptFields(row.prompt) }),
     main: row.main,
     files: files.slice(at),
   };
 }
+
+type Prompt = NonNullable<ArtifactRow['prompt']>;
 
 // Each field by its name, so that the bytes do not hang on the order in which a harvest set them.
 const fileFields = ({ path, digest, size, mediaType, text }: FileRow): FileRow => ({
@@ -117,6 +121,16 @@ const fileFields = ({ path, digest, size, mediaType, text }: FileRow): FileRow =
   size,
   mediaType,
   text,
+});
+
+const promptFields = ({ dialect, arguments: taken }: Prompt): Prompt => ({
+  dialect,
+  arguments: taken.map(({ name, description, required, default: preset }) => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+    required,
+    ...(preset === undefined ? {} : { default: preset }),
+  })),
 });
 
 const problemFields = ({ path, line, severity, reason, message }: ProblemRow): ProblemRow => ({

@@ -77,6 +77,7 @@ async function harvestAndPublish(
     subdirectory: spec.subdirectory,
     library: settings.library,
     source: name,
+    url: spec.url,
     limits,
   };
   const tree = await source.open();
@@ -84,7 +85,7 @@ async function harvestAndPublish(
   try {
     const known = record === undefined ? undefined : await readRecord(volume, key);
     const result = await harvest(tree, rules, known?.contents ?? new Map(), blobs, signal);
-    const segments = await blobs.seal(digestsOf(result));
+    const segments = await blobs.seal(digestsOf(result).union(new Set(result.kept)));
     const publication = await publishSource(volume, key, {
       harvest: result,
       revision: tree.revision,

@@ -77,7 +77,8 @@ export function specDigest(spec: SkillSourceSpec, library: string, limits: Limit
   const { files, fileSize, totalSize } = limits;
   const canonical = [
     [url, ref ?? null, subdirectory, library],
-    [include.skills ?? null, include.files ?? null, exclude],
+    [include.skills ?? null, include.prompts ?? null, include.rules ?? null, include.profiles ?? null],
+    [include.files ?? null, exclude],
     [files, fileSize, totalSize],
   ];
   return `sha256:${hash('sha256', JSON.stringify(canonical))}`;

@@ -125,14 +125,21 @@ export const longestRequest = 256;
 /** `14 skills and 40 files; 3 problems`. */
 export function summary(counts: Counts | undefined): string {
   if (counts === undefined) return '';
-  const parts = [
-    counted(counts.skills, 'skill'),
-    ...(counts.prompts === 0 ? [] : [counted(counts.prompts, 'prompt')]),
-    ...(counts.rules === 0 ? [] : [counted(counts.rules, 'rule')]),
-    ...(counts.profiles === 0 ? [] : [counted(counts.profiles, 'profile')]),
-    ...(counts.files === 0 ? [] : [counted(counts.files, 'pack file')]),
-  ];
+  const files = counts.files === 0 ? [] : [counted(counts.files, 'pack file')];
+  const parts = [...artifactsOf(counts), ...files];
   return `Serving ${parts.join(', ')}${counts.problems === 0 ? '' : `; ${counted(counts.problems, 'problem')}`}`;
+}
+
+/** `14 skills`, `1 prompt`: each kind that there is, and skills where there is none at all. */
+export function artifactsOf({ skills, prompts, rules, profiles }: Counts): string[] {
+  const kinds = [
+    [skills, 'skill'],
+    [prompts, 'prompt'],
+    [rules, 'rule'],
+    [profiles, 'profile'],
+  ] as const;
+  const there = kinds.filter(([number]) => number > 0);
+  return (there.length === 0 ? kinds.slice(0, 1) : there).map(([number, kind]) => counted(number, kind));
 }
 
 const counted = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`;

@@ -58,17 +58,36 @@ export const skillSourceSpecSchema = z
             'What is a skill: globs of SKILL.md files or of folders that hold them. Left out: the conventions ' +
               '(skills/**/SKILL.md and the like). An empty list: none.',
           ),
+        prompts: globs()
+          .optional()
+          .describe(
+            'What is a prompt: globs of Markdown files. Left out: the conventions (prompts/**/*.md, ' +
+              '.github/prompts/*.prompt.md, commands/**/*.md, .claude/commands/**/*.md). An empty list: none.',
+          ),
+        rules: globs()
+          .optional()
+          .describe(
+            'What is a rule: globs of Markdown and .mdc files, or of folders with a RULE.md. Left out: the conventions ' +
+              '(rules/*/RULE.md, .cursor/rules/*.mdc, AGENTS.md and the like). An empty list: none.',
+          ),
+        profiles: globs()
+          .optional()
+          .describe(
+            'What is an agent profile: globs of Markdown files, or of folders with a file of their own name. Left out: the ' +
+              'conventions (profiles/NAME/NAME.md, agents/*.md and the like). An empty list: none.',
+          ),
         files: globs()
           .optional()
-          .describe('Files outside every skill to serve as well, such as shared/**. Left out or empty: none.'),
+          .describe('Files outside every artifact to serve as well, such as shared/**. Left out or empty: none.'),
       })
       .prefault({})
       .describe(
-        'What to harvest, by kind. A kind that is left out follows the conventions, an empty list switches it off.',
+        'What to harvest, by kind. A kind that is left out follows the conventions and the plugins that a marketplace.json ' +
+          'or plugin.json of the source describes, an empty list switches it off.',
       ),
     exclude: globs()
       .default([])
-      .describe("What to leave out, of every kind and of skills' own files. **/node_modules/** always is."),
+      .describe("What to leave out, of every kind and of artifacts' own files. **/node_modules/** always is."),
     refresh: text(16)
       .optional()
       .describe(
@@ -133,7 +152,7 @@ export const skillSourceStatusSchema = z
         prompts: count('Prompts that are served.'),
         rules: count('Rules that are served.'),
         profiles: count('Profiles that are served.'),
-        files: count('Files outside every skill that are served.'),
+        files: count('Files outside every artifact that are served.'),
         discovered: count('What was there: served, duplicates and rejected.'),
         duplicates: count('Copies of what is served already.'),
         rejected: count('What could not be served. Each is a problem.'),

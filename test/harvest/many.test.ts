@@ -10,13 +10,14 @@ import { heldUp } from '../fixtures/held-up.ts';
 test('50,000 skills of one name are told apart, and nothing else is held up', async () => {
   const claims = Array.from({ length: 50_000 }, (_, at) => ({
     name: 'same',
+    isSingle: false,
     folder: `skills/group-${at % 100}/skill-${at}`,
     files: [{ path: 'SKILL.md', digest: `sha256:${at}`, size: 1, mediaType: 'text/markdown', text: true }],
     lost: '',
     of: undefined,
   }));
   const longest = await heldUp(async () => {
-    const { served, moved } = await settleRivals(claims, 'source', new Slices());
+    const { served, moved } = await settleRivals(claims, 'source', '/', new Slices());
     assert.equal(served.length, claims.length);
     assert.equal(moved.length, claims.length - 1);
   });

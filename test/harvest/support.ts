@@ -71,6 +71,7 @@ export const rulesOf = (rules: Partial<HarvestRules> = {}): HarvestRules => ({
   subdirectory: '',
   library: 'lib',
   source: 'src',
+  url: 'github://org/repo',
   limits: { files: 50_000, fileSize: 4 * 1024 * 1024, totalSize: 256 * 1024 * 1024 },
   ...rules,
 });

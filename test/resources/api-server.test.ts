@@ -111,10 +111,10 @@ test('kubectl get lyceum shows both kinds', async () => {
 });
 
 test('a field that does not exist is refused by its name', async () => {
-  const manifest = object('SkillSource', 'typo', { url: 'github://a/b', refesh: '5m', include: { prompts: [] } });
+  const manifest = object('SkillSource', 'typo', { url: 'github://a/b', refesh: '5m', include: { songs: [] } });
   const { code, stderr } = await server.tryKubectl(['-n', namespace, 'apply', '-f', '-'], manifest);
   assert.notEqual(code, 0);
-  for (const field of ['spec.refesh', 'spec.include.prompts'])
+  for (const field of ['spec.refesh', 'spec.include.songs'])
     assert.ok(stderr.includes(`unknown field "${field}"`), stderr);
 });
 

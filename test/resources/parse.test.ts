@@ -8,7 +8,7 @@ const metadata = { name: 'sample' };
 test('a field of a later version is dropped, not refused', () => {
   const parsed = parseSkillSource({
     metadata,
-    spec: { url: 'github://a/b', replicas: 2, include: { prompts: ['x'] } },
+    spec: { url: 'github://a/b', replicas: 2, include: { songs: ['x'] } },
   });
   assert.ok(parsed.ok);
   assert.equal('replicas' in parsed.spec, false);

@@ -138,6 +138,13 @@ const sourceFields: Case[] = [
       suspend: true,
     },
   },
+  {
+    what: 'every kind by lists of its own',
+    spec: {
+      url: github,
+      include: { skills: [], prompts: ['prompts/**/*.md'], rules: ['rules/*/RULE.md'], profiles: ['agents/*.md'] },
+    },
+  },
   { what: 'a kind switched off', spec: { url: github, include: { skills: [] } } },
   { what: 'null where a field has a default', spec: { url: github, tags: null, timeout: null, limits: null } },
   { what: 'null where a field may be left out', spec: { url: github, ref: null, refresh: null } },
@@ -258,6 +265,21 @@ const sourceFields: Case[] = [
     what: 'a glob from the root',
     spec: { url: github, include: { files: ['/shared/**'] } },
     refused: on('spec.include.files[0]', glob),
+  },
+  {
+    what: 'a glob of prompts that leads out',
+    spec: { url: github, include: { prompts: ['prompts/*', '../prompts/*'] } },
+    refused: on('spec.include.prompts[1]', glob),
+  },
+  {
+    what: 'a glob of rules that begins at a root',
+    spec: { url: github, include: { rules: ['/rules/*'] } },
+    refused: on('spec.include.rules[0]', glob),
+  },
+  {
+    what: 'an empty glob of profiles',
+    spec: { url: github, include: { profiles: [''] } },
+    refused: on('spec.include.profiles[0]', glob),
   },
   {
     what: 'a glob that leads outside',

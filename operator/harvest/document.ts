@@ -1,0 +1,74 @@
+// What the main file of a rule or a profile says. Both are plain Markdown that may have a frontmatter. Pure.
+import {
+  commonFields,
+  cutDescription,
+  type MainText,
+  nothingSaid,
+  type ParsedMain,
+  readLenientlyFinding,
+  readMain,
+  scalar,
+  titleOf,
+  unclosedFinding,
+} from './main-text.ts';
+
+/** @param noun what the file is, for messages */
+export function parseDocument(bytes: Buffer, isText: boolean, noun: string): ParsedMain {
+  return documentOf(readMain(bytes, isText, noun));
+}
+
+/** Cursor's own format, in which a glob stands without quotes. */
+export function parseCursorRule(bytes: Buffer, isText: boolean): ParsedMain {
+  return documentOf(readMain(bytes, isText, 'rule', quoteGlobs));
+}
+
+const quoteGlobs = (yaml: string): string =>
+  yaml.replace(
+    /^globs:[ \t]*([^"'[\s#][^\n]*?|\[[^\n"']*\])[ \t]*$/m,
+    (_, value: string) => `globs: ${JSON.stringify(value)}`,
+  );
+
+/** A frontmatter that is not closed begins nothing: the file may well begin with a rule of dashes. */
+export function documentOf(main: MainText): ParsedMain {
+  switch (main.kind) {
+    case 'rejected':
+      return { ...nothingSaid, rejected: main.finding };
+    case 'unclosed':
+      return { ...nothingSaid, findings: [unclosedFinding(main)] };
+    case 'none':
+      return { ...nothingSaid, ...titled(titleOf(firstHeading(main.body))) };
+    case 'hopeless': {
+      const message = `The frontmatter cannot be read, for ${main.why}; the file is served without what it says.`;
+      return { ...nothingSaid, findings: [{ reason: 'LenientYaml', message, line: main.line }] };
+    }
+    case 'fields': {
+      const { fields, firstLine, strict } = main;
+      const { core, text } = fields;
+      return {
+        ...nothingSaid,
+        ...titled(titleOf(scalar(text.get('title'))) ?? titleOf(scalar(text.get('name')))),
+        ...commonFields(fields),
+        frontmatter: core,
+        findings: [
+          ...(strict === undefined ? [] : [readLenientlyFinding(strict)]),
+          ...cutDescription(fields, firstLine),
+        ],
+      };
+    }
+  }
+}
+
+const titled = (title: string | undefined): { title?: string } => (title === undefined ? {} : { title });
+
+/** The text of the first `#` heading that stands outside fenced code. */
+export function firstHeading(text: string): string | undefined {
+  let fence: string | undefined;
+  for (const [line] of text.matchAll(/^ {0,3}(?:`{3,}|~{3,}|# ).*$/gm)) {
+    const mark = /^ *(`{3,}|~{3,})/.exec(line)?.[1];
+    if (mark === undefined) {
+      if (fence === undefined) return line.replace(/^ *# +/, '').replace(/\s+#*\s*$/, '');
+    } else if (fence === undefined) fence = mark;
+    else if (mark.startsWith(fence)) fence = undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,42 @@
+// Repositories that a marketplace points at: which one it is, and what a SkillSource for it says. Pure.
+
+export interface Repository {
+  /** With the port, where one is written. */
+  host: string;
+  /** Without slashes at the ends and without `.git`; in lower case where the host does not tell cases apart. */
+  path: string;
+}
+
+const longestPart = 200;
+
+/** The repository of a URL as git, marketplaces or `spec.url` write it; undefined for anything else, a local path too. */
+export function repositoryOf(url: string): Repository | undefined {
+  const github = /^github:\/\/([^/]+\/[^/]+)$/.exec(url);
+  if (github !== null) return named('github.com', github[1]!);
+  const common = /^(?:git\+)?(?:https?|ssh|git):\/\/(?:[^/@]*@)?([^/@?#]+)\/+([^?#]+)/.exec(url);
+  if (common !== null) return named(common[1]!, common[2]!);
+  const short = /^[^/@:]+@([^/:]+):([^?#]+)$/.exec(url);
+  return short === null ? undefined : named(short[1]!, short[2]!);
+}
+
+function named(host: string, path: string): Repository {
+  const lower = host.toLowerCase();
+  const plain = path
+    .replace(/\/+$/, '')
+    .replace(/\.git$/, '')
+    .replace(/^\/+/, '');
+  return { host: lower, path: lower === 'github.com' ? plain.toLowerCase() : plain };
+}
+
+/** What to write into a SkillSource, or nothing where that would repeat what is not plain. */
+export function sourceAddress({ host, path }: Repository, folder: string, ref: string): string | undefined {
+  const url = host === 'github.com' ? `github://${path}` : `git+https://${host}/${path}`;
+  const subdirectory = folder.replace(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, '');
+  if (![url, subdirectory, ref].every((part) => part.length <= longestPart && /^[\w.~/:+-]*$/.test(part)))
+    return undefined;
+  const more = [
+    ...(subdirectory === '' ? [] : [`subdirectory: ${subdirectory}`]),
+    ...(ref === '' ? [] : [`ref: ${ref}`]),
+  ];
+  return [`url: ${url}`, ...more].join(', ');
+}

@@ -1,0 +1,203 @@
+// Which files are prompts, rules and profiles: by glob, convention or plugin, visible, each real file once a kind.
+import { type Problem, problem } from '../../catalogue/problem.ts';
+import type { Slices } from '../../catalogue/slices.ts';
+import { type Folder, walk } from '../source/folder-tree.ts';
+import { folderOf, joinPath } from '../source/path.ts';
+import type { TreeEntry } from '../source/source.ts';
+import { compileGlobs, type Glob } from './globs.ts';
+import { type DocumentKind, documentKinds } from './kinds.ts';
+import type { Plugins } from './plugins.ts';
+import { belowSubdirectory, type KindSieve, type Sieve } from './sieve.ts';
+import { hiddenBy, isExcluded } from './visibility.ts';
+
+export interface FoundDocument {
+  kind: DocumentKind;
+  main: TreeEntry;
+  /** The main file's path below the subdirectory. */
+  path: string;
+  /** The root of the plugin that has it, or ``. */
+  base: string;
+  /** The folder that belongs to it as a whole, if it has one. */
+  folder: Folder | undefined;
+}
+
+export interface FoundDocuments {
+  /** Of each kind in the order of their right to an address: real before linked, then convention, then folder. */
+  documents: FoundDocument[];
+  /** Paths of their main files, also where a link shows one of them once more: none of these is a pack file. */
+  mains: ReadonlySet<string>;
+  /** Folders that are a document's own, also as links show them. */
+  folders: ReadonlySet<Folder>;
+  problems: Problem[];
+  matched: ReadonlySet<Glob>;
+}
+
+interface Candidate extends FoundDocument {
+  /** The place in the order of globs; plugins come behind them. */
+  convention: number;
+}
+
+/** @param isInSkill whether a folder belongs to a skill: what stands there and no glob names is no loss */
+export async function findDocuments(
+  source: Folder,
+  sieve: Sieve,
+  plugins: Plugins,
+  isInSkill: (folder: Folder) => boolean,
+  slices: Slices,
+): Promise<FoundDocuments> {
+  const searches = documentKinds.map((kind) => new Search(kind, sieve, plugins));
+  const below = (path: string) => belowSubdirectory(sieve, path);
+  for (const folder of walk(source, ({ path, name }) => isExcluded(below(path), name, sieve.exclude))) {
+    const relative = below(folder.path);
+    const inSkill = isInSkill(folder);
+    const here = searches.map((search) => search.in(relative));
+    for (const [name, main] of folder.files) {
+      if (slices.over) await slices.turn();
+      if (!documentKinds.some((kind) => kind.isMain(name))) continue;
+      if (isExcluded(below(main.path), name, sieve.exclude)) continue;
+      for (const look of here) look(name, main, folder, inSkill);
+    }
+    if (slices.over) await slices.turn();
+  }
+  const found = searches.map((search) => search.end());
+  return {
+    documents: found.flatMap(({ documents }) => documents),
+    mains: new Set(found.flatMap(({ candidates }) => candidates.map(({ main }) => main.path))),
+    folders: new Set(found.flatMap(({ candidates }) => candidates.flatMap(({ folder }) => folder ?? []))),
+    problems: found.flatMap(({ problems }) => problems),
+    matched: new Set(found.flatMap(({ matched }) => [...matched])),
+  };
+}
+
+/** The search for one kind. */
+class Search {
+  readonly #kind: DocumentKind;
+  readonly #own: KindSieve;
+  readonly #subdirectory: string;
+  readonly #plugins: Plugins;
+  readonly #inPlugin: readonly Glob[];
+  readonly #candidates: Candidate[] = [];
+  readonly #left: { path: string; real: string }[] = [];
+  readonly #matched = new Set<Glob>();
+
+  constructor(kind: DocumentKind, sieve: Sieve, plugins: Plugins) {
+    this.#kind = kind;
+    this.#own = sieve[kind.list];
+    this.#subdirectory = sieve.subdirectory;
+    this.#plugins = plugins;
+    this.#inPlugin = this.#own.listed ? [] : compileGlobs(kind.inPlugin, kind.list);
+  }
+
+  /** Looks at the files of a folder, one after the other. @param relative the folder's path below the subdirectory */
+  in(relative: string) {
+    const { isMain, tells } = this.#kind;
+    const globs = [...this.#own.globs.entries()].filter(([, glob]) => glob.mayMatchIn(relative));
+    const roots = this.#inPlugin.length === 0 ? [] : rootsAbove(relative, this.#plugins);
+    const isOff = this.#own.listed && this.#own.globs.length === 0;
+    return (name: string, main: TreeEntry, folder: Folder, inSkill: boolean): void => {
+      if (isOff || !isMain(name)) return;
+      const path = joinPath(relative, name);
+      const candidate =
+        this.#byGlob(globs, name, path, main, folder) ?? this.#byPlugin(roots, name, path, main, folder);
+      if (candidate !== undefined) this.#candidates.push(candidate);
+      else if (!inSkill && tells(name) && hiddenBy(path, () => false) === undefined) {
+        this.#left.push({ path, real: main.realPath ?? main.path });
+      }
+    };
+  }
+
+  #byGlob(
+    globs: readonly (readonly [number, Glob])[],
+    name: string,
+    path: string,
+    main: TreeEntry,
+    folder: Folder,
+  ): Candidate | undefined {
+    const kind = this.#kind;
+    const isOwn = kind.hasFolder(name, path.includes('/') ? folder.name : '');
+    let found: Candidate | undefined;
+    for (const [convention, glob] of globs) {
+      if (found !== undefined && this.#matched.has(glob)) continue;
+      const ofItsFolder = this.#own.ofItsFolder.has(glob);
+      if (ofItsFolder && !isOwn) continue;
+      if (!glob.matches(path) && !(isOwn && glob.matches(folderOf(path)))) continue;
+      if (hiddenBy(path, (part) => glob.dotParts.has(part)) !== undefined) continue;
+      if (kind.isCompanion(name) && !glob.names(path)) continue;
+      this.#matched.add(glob);
+      found ??= { kind, main, path, base: '', folder: isOwn ? folder : undefined, convention };
+    }
+    return found;
+  }
+
+  #byPlugin(
+    roots: readonly string[],
+    name: string,
+    path: string,
+    main: TreeEntry,
+    folder: Folder,
+  ): Candidate | undefined {
+    if (this.#kind.isCompanion(name)) return undefined;
+    for (const base of roots) {
+      const rest = base === '' ? path : path.slice(base.length + 1);
+      if (!this.#inPlugin.some((glob) => glob.matches(rest))) continue;
+      if (hiddenBy(path, () => false) !== undefined) return undefined;
+      const isOwn = name === 'RULE.md' && this.#kind.hasFolder(name, folder.name);
+      return {
+        kind: this.#kind,
+        main,
+        path,
+        base,
+        folder: isOwn ? folder : undefined,
+        convention: this.#own.globs.length,
+      };
+    }
+    return undefined;
+  }
+
+  end(): { documents: FoundDocument[]; candidates: Candidate[]; problems: Problem[]; matched: ReadonlySet<Glob> } {
+    const shared = Map.groupBy(this.#candidates, ({ path }) => folderOf(path));
+    const candidates = this.#candidates.map((candidate) =>
+      shared.get(folderOf(candidate.path))!.length === 1 ? candidate : { ...candidate, folder: undefined },
+    );
+    const rank = ({ main }: Candidate) => (main.realPath === undefined ? 0 : 1);
+    const ordered = candidates.toSorted((a, b) => rank(a) - rank(b) || a.convention - b.convention);
+    const real = new Set<string>();
+    const documents = ordered.filter(({ main }) => {
+      const path = main.realPath ?? main.path;
+      if (real.has(path)) return false;
+      real.add(path);
+      return true;
+    });
+    const folders = new Set(candidates.flatMap(({ folder, path }) => (folder === undefined ? [] : folderOf(path))));
+    return { documents, candidates, problems: this.#notReached(real, folders), matched: this.#matched };
+  }
+
+  /**
+   * The files that are of this kind by their name and that no glob reaches, counted by top folder.
+   * @param folders what lies right in one of them is of the document there
+   */
+  #notReached(real: ReadonlySet<string>, folders: ReadonlySet<string>): Problem[] {
+    const { list, telling } = this.#kind;
+    const left = this.#left.filter((one) => !real.has(one.real) && !folders.has(folderOf(one.path)));
+    const byTop = Map.groupBy(left, ({ path }) => path.split('/')[0]!);
+    return [...byTop].map(([top, { length }]) =>
+      problem(
+        'NotReached',
+        joinPath(this.#subdirectory, top),
+        length === 1
+          ? `A file here (${telling}) is reached by no glob of ${list}: name it in include.${list}, or its folder in exclude.`
+          : `${length} files here (${telling}) are reached by no glob of ${list}: name them in include.${list}, or their folder in exclude.`,
+      ),
+    );
+  }
+}
+
+/** The roots of plugins in which a folder lies, the deepest first. */
+function rootsAbove(relative: string, { groups }: Plugins): string[] {
+  const roots: string[] = [];
+  if (groups.size === 0) return roots;
+  for (let at = relative; ; at = folderOf(at)) {
+    if (groups.has(at)) roots.push(at);
+    if (at === '') return roots;
+  }
+}
