@@ -4,6 +4,8 @@ import { skillsExtension } from '../answers/skills.ts';
 
 export const capabilities: ServerCapabilities = {
   resources: {},
+  prompts: {},
+  completions: {},
   tools: {},
   extensions: { [skillsExtension]: { directoryRead: true } },
 };

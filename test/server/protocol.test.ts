@@ -42,6 +42,8 @@ describe('the endpoint', () => {
     assert.deepEqual(body.result.supportedVersions, [version]);
     assert.deepEqual(body.result.capabilities, {
       resources: {},
+      prompts: {},
+      completions: {},
       tools: {},
       extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
     });
@@ -62,6 +64,8 @@ describe('the endpoint', () => {
     const { headers, body } = await initialize('2025-11-25');
     assert.deepEqual(body.result.capabilities, {
       resources: {},
+      prompts: {},
+      completions: {},
       tools: {},
       extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
     });
@@ -213,13 +217,7 @@ describe('the endpoint', () => {
   });
 
   it('knows no other methods: 404 in the modern era, an error in the old one', async () => {
-    for (const method of [
-      'prompts/list',
-      'skills/activate',
-      'subscriptions/listen',
-      'resources/subscribe',
-      'no/such',
-    ]) {
+    for (const method of ['skills/activate', 'subscriptions/listen', 'resources/subscribe', 'no/such']) {
       const modern = await call(server.url, method, method === 'subscriptions/listen' ? { notifications: {} } : {});
       assert.equal(modern.status, 404, method);
       assert.equal(modern.body.error.code, -32601, method);

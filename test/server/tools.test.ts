@@ -141,6 +141,6 @@ describe('the mirror tools', () => {
     const { status, body } = await callTool(server.url, 'drop_tables');
     assert.equal(status, 200);
     assert.equal(body.error.code, -32602);
-    assert.match(body.error.message, /list_resources and read_resource/);
+    assert.match(body.error.message, /list_resources, read_resource, list_prompts and get_prompt/);
   });
 });
