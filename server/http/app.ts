@@ -18,6 +18,7 @@ import { addAuthentication, answerUnauthorized, Unauthorized } from './authentic
 import type { CurrentCatalogue } from './catalogue.ts';
 import { clientErrorHandler } from './client-errors.ts';
 import { addMcp } from './mcp.ts';
+import { addOpenapi } from './openapi.ts';
 import { addProbes } from './probes.ts';
 import { refuse } from './refuse.ts';
 import { addReindex, type ReindexOptions } from './reindex.ts';
@@ -112,6 +113,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
   addMcp(app, options);
   addReindex(app, options);
+  addOpenapi(app);
   return app;
 }
 
