@@ -2,6 +2,7 @@
 //   node client.ts tools URL URI         SDK 1.x with tools alone, as n8n has it: lists, then reads URI
 //   node client.ts resources URL URI     SDK 2.x: lists resources, then reads URI
 //   node client.ts until URL URI TEXT    reads until the answer holds TEXT, and tells when (milliseconds since 1970)
+// A bearer token may follow these three.
 //   node client.ts load URL URI          reads all the time until its standard input ends, and tells what failed; a line
 //                                        before that says when it reads
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,9 +29,14 @@ export interface Load {
 
 type ToolResult = { isError?: boolean; content: { text: string }[] };
 
-async function tools(url: string, uri: string): Promise<Seen> {
+const headersFor = (token: string | undefined): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` };
+
+async function tools(url: string, uri: string, token?: string): Promise<Seen> {
   const client = new OldClient(identity);
-  await client.connect(new OldTransport(new URL(`${url}?resources=off`)));
+  await client.connect(
+    new OldTransport(new URL(`${url}?resources=off`), { requestInit: { headers: headersFor(token) } }),
+  );
   const names = (await client.listTools()).tools.map(({ name }) => name);
   for (const name of ['list_resources', 'read_resource'])
     if (!names.includes(name)) throw new Error(`no tool ${name} among ${names}`);
@@ -45,9 +51,11 @@ async function tools(url: string, uri: string): Promise<Seen> {
   return { version: undefined, listed, read };
 }
 
-async function resources(url: string, uri: string): Promise<Seen> {
+async function resources(url: string, uri: string, token?: string): Promise<Seen> {
   const client = new Client(identity, { versionNegotiation: { mode: 'auto' } });
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: headersFor(token) } }),
+  );
   const listed = (await client.listResources()).resources.map((row) => row.uri);
   const { contents } = await client.readResource({ uri });
   const read = (contents[0] as { text: string }).text;
@@ -57,11 +65,15 @@ async function resources(url: string, uri: string): Promise<Seen> {
 }
 
 /** One read without an SDK. @throws where the answer is no content */
-async function read(url: string, uri: string, dispatcher: Agent): Promise<string> {
+async function read(url: string, uri: string, dispatcher: Agent, token?: string): Promise<string> {
   const { statusCode, body } = await request(url, {
     method: 'POST',
     dispatcher,
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headersFor(token),
+    },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } }),
     headersTimeout: 5000,
     bodyTimeout: 5000,
@@ -73,11 +85,11 @@ async function read(url: string, uri: string, dispatcher: Agent): Promise<string
   return answer.result.contents[0]!.text;
 }
 
-async function until(url: string, uri: string, text: string): Promise<{ at: number }> {
+async function until(url: string, uri: string, text: string, token?: string): Promise<{ at: number }> {
   const agent = new Agent();
   const deadline = Date.now() + 60_000;
   for (;;) {
-    const answer = await read(url, uri, agent).catch((fault: Error) => fault.message);
+    const answer = await read(url, uri, agent, token).catch((fault: Error) => fault.message);
     if (answer.includes(text)) return { at: Date.now() };
     if (Date.now() > deadline) throw new Error(`not served within 60 s; the last answer: ${answer}`);
     await pause(50);

@@ -235,6 +235,51 @@ for (const [line, name] of [
       assert.ok(reads > 100, `${reads} reads`);
     });
 
+    it('asks for tokens from when the gateway has some, and takes a rotated one within 35 s, by the same pods', async () => {
+      const servers = identities(await pods('lyceum', serverLabels));
+      const secretOf = (token: string) => ({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { namespace: 'lyceum', name: 'agents-tokens' },
+        stringData: { n8n: token },
+      });
+      const [first, second] = ['first-0123456789abcdef', 'second-0123456789abcdef'];
+      const patch = (auth: object | null) =>
+        cluster.kubectl([
+          ...['patch', '-n', 'lyceum', 'skillgateway', 'agents', '--type', 'merge', '-p'],
+          JSON.stringify({ spec: { auth } }),
+        ]);
+      await apply(secretOf(first));
+      await patch({
+        tokens: { secretRef: { name: 'agents-tokens' } },
+        scopes: [{ token: 'n8n', library: 'house-rules' }],
+      });
+      await client.until(url, houseStyle, 'status 401');
+      const { listed, read } = await client.tools(url, houseStyle, first);
+      assert.deepEqual(listed, ['skill://house-rules']);
+      assert.match(read, /Short sentences/);
+
+      const rotated = Date.now();
+      await apply(secretOf(second));
+      const seconds = ((await client.until(url, houseStyle, 'Short sentences', second)) - rotated) / 1000;
+      assert.ok(seconds <= 35, `${seconds} s`);
+      await client.until(url, houseStyle, 'status 401', first);
+      await ready('skillgateway/agents');
+
+      await cluster.kubectl(['delete', '-n', 'lyceum', 'secret', 'agents-tokens']);
+      await client.until(url, houseStyle, 'status 401', second);
+      const { reason } = await eventually(
+        'the gateway says that its Secret is gone',
+        async () => condition(await gateway()),
+        ({ status }) => status === 'False',
+      );
+      assert.equal(reason, 'SecretNotFound');
+      await patch(null);
+      await client.until(url, houseStyle, 'Short sentences');
+      await ready('skillgateway/agents');
+      assert.deepEqual(identities(await pods('lyceum', serverLabels)), servers);
+    });
+
     it('shows how it all stands in kubectl get', async () => {
       const table = await cluster.kubectl(['get', '-n', 'lyceum', 'skillsources,skillgateways']);
       assert.match(table, /skillgateway\S*\/agents +http:\/\/agents\.lyceum\S+ +2 +2 +2 +True/);

@@ -164,18 +164,18 @@ export class ClientPod {
   }
 
   /** SDK 1.x with tools alone. A first connection may come before kube-proxy knows the pods, so it is tried again. */
-  tools(url: string, uri: string): Promise<Seen> {
-    return eventually(`tools of ${url}`, () => this.#run<Seen>('tools', url, uri));
+  tools(url: string, uri: string, ...token: string[]): Promise<Seen> {
+    return eventually(`tools of ${url}`, () => this.#run<Seen>('tools', url, uri, ...token));
   }
 
   /** SDK 2.x. */
-  resources(url: string, uri: string): Promise<Seen> {
-    return eventually(`resources of ${url}`, () => this.#run<Seen>('resources', url, uri));
+  resources(url: string, uri: string, ...token: string[]): Promise<Seen> {
+    return eventually(`resources of ${url}`, () => this.#run<Seen>('resources', url, uri, ...token));
   }
 
   /** @returns when a read first had the text, in milliseconds since 1970 */
-  async until(url: string, uri: string, wanted: string): Promise<number> {
-    return (await this.#run<{ at: number }>('until', url, uri, wanted)).at;
+  async until(url: string, uri: string, wanted: string, ...token: string[]): Promise<number> {
+    return (await this.#run<{ at: number }>('until', url, uri, wanted, ...token)).at;
   }
 
   /** Reads all the time; resolves when it does. */
