@@ -41,7 +41,7 @@ export interface SourceOptions {
 /**
  * @param apiServer the API server's addresses and port, which no source may reach
  * @param environment where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up, in either case
- * @throws Error when the file of authorities cannot be read
+ * @throws Error when the file of authorities cannot be used
  */
 export async function sourceOptions(
   flags: SourceFlags,
@@ -61,8 +61,19 @@ export async function sourceOptions(
       deniedCidrs: flags.denyCidr ?? [],
       apiServer,
       ...(proxy.httpsProxy || proxy.httpProxy ? { proxy } : {}),
-      ...(flags.extraCaFile === undefined ? {} : { extraCa: await readFile(flags.extraCaFile) }),
+      ...(flags.extraCaFile === undefined ? {} : { extraCa: await certificatesIn(flags.extraCaFile) }),
     },
     ceiling: { files: flags.maxFiles, fileSize: flags.maxFileSize, totalSize: flags.maxTotalSize },
   };
+}
+
+/** What cannot be used is told at the start, not with each source. */
+async function certificatesIn(file: string): Promise<Buffer> {
+  const content = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`--extra-ca-file: ${file} cannot be read (${cause.code})`, { cause });
+  });
+  if (!content.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new Error(`--extra-ca-file: ${file} holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)`);
+  }
+  return content;
 }

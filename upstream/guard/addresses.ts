@@ -66,7 +66,7 @@ export function addressCheck(policy: AddressPolicy): AddressCheck {
     const words = alwaysClosed[range];
     if (words !== undefined) return words;
     if (denied.some((cidr) => cidr[0].kind() === address.kind() && address.match(cidr))) {
-      return 'in a range that --deny-cidr closes';
+      return 'an address that --deny-cidr closes';
     }
     return undefined;
   };

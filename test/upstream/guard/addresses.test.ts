@@ -42,7 +42,7 @@ const closed: [host: string, why: RegExp][] = [
   ['224.0.0.1', /multicast/],
   ['[ff02::1]', /multicast/],
   ['255.255.255.255', /broadcast/],
-  ['10.20.3.4', /--deny-cidr/],
+  ['10.20.3.4', /^an address that --deny-cidr closes$/],
   ['[::ffff:10.20.3.4]', /--deny-cidr/],
   ['[fd12::9]', /--deny-cidr/],
   ['10.96.0.1', /API server/],
