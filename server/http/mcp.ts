@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { Touched } from '../answers/read.ts';
-import { requestChoices } from '../choices.ts';
-import { type Endpoint, eraOf } from '../mcp/endpoint.ts';
+import type { Answer } from '../mcp/answer.ts';
+import type { Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
 import { methodLabel, type ServerMetrics } from '../metrics.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
-import { queryOf, viewOf } from './request-view.ts';
+import { wishOf } from './wish.ts';
 
 export interface McpOptions {
   catalogue: CurrentCatalogue;
@@ -19,12 +19,12 @@ export interface McpOptions {
 const answerWithinMs = 60_000;
 
 export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, logger }: McpOptions): void {
+  const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
   app.post('/mcp', async (request, reply) => {
     const { snapshot } = catalogue;
-    const { headers, body } = request;
-    const { method, id } = messageOf(body);
-    const era = eraOf(headers, body);
-    request.labels = { method: methodLabel(method), era };
+    const asked = endpoint.asked(request.headers, request.body);
+    const { method, id } = messageOf(request.body);
+    request.labels = { method: methodLabel(method), era: asked.era };
     if (snapshot === undefined) {
       const message = 'No catalogue is loaded yet; GET /readyz says why';
       return reply
@@ -32,14 +32,11 @@ export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, log
         .header('retry-after', '1')
         .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
     }
-    const context = {
-      era,
-      view: viewOf(request, snapshot),
-      choices: requestChoices(headers, queryOf(request)),
-      logger,
-      read: ({ kind, library }: Touched) => metrics.read(kind, library),
-    };
-    return sendAnswer(reply, await within(answerWithinMs, endpoint.answer(headers, body, context)));
+    const context = { era: asked.era, ...wishOf(request, snapshot), logger, read };
+    return send(
+      reply,
+      endpoint.kept(asked, context) ?? (await within(answerWithinMs, endpoint.answer(asked, context))),
+    );
   });
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
@@ -57,13 +54,11 @@ class TookTooLong extends Error {}
 const messageOf = (body: unknown): { method?: unknown; id?: unknown } =>
   typeof body === 'object' && body !== null ? body : {};
 
-async function sendAnswer(reply: FastifyReply, answer: Response): Promise<FastifyReply> {
-  const type = answer.headers.get('content-type');
-  const allow = answer.headers.get('allow');
-  reply.code(answer.status);
-  if (type !== null) reply.type(type);
-  if (allow !== null) reply.header('allow', allow);
-  return reply.send(answer.body === null ? undefined : await answer.text());
+function send(reply: FastifyReply, { status, type, allow, body }: Answer): FastifyReply {
+  reply.code(status);
+  if (type !== undefined) reply.type(type);
+  if (allow !== undefined) reply.header('allow', allow);
+  return reply.send(body);
 }
 
 /** The result, or TookTooLong after so many milliseconds. */

@@ -7,6 +7,9 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
+import type { Answer } from './answer.ts';
+import { FastAnswers } from './fast/fast-answers.ts';
+import { ordinaryQuestion, type Question } from './fast/question.ts';
 import { jsonRpcError, rpcCodes } from './json-rpc.ts';
 import type { Era, RequestContext } from './method.ts';
 import { makeServer } from './server-factory.ts';
@@ -14,11 +17,25 @@ import { makeServer } from './server-factory.ts';
 export interface EndpointOptions {
   version: string;
   logger: Logger;
+  /** False: everything goes through the SDK, as a test wants it. */
+  fast?: boolean;
+}
+
+/** A POST as it came, and what of it decides how it is answered. */
+export interface Asked {
+  headers: IncomingHttpHeaders;
+  body: unknown;
+  era: Era;
+  /** Undefined: it is out of the ordinary. */
+  question: Question | undefined;
 }
 
 export interface Endpoint {
   /** @param body the parsed JSON of a POST */
-  answer(headers: IncomingHttpHeaders, body: unknown, context: RequestContext): Promise<Response>;
+  asked(headers: IncomingHttpHeaders, body: unknown): Asked;
+  /** The answer where it is there already. */
+  kept(asked: Asked, context: RequestContext): Answer | undefined;
+  answer(asked: Asked, context: RequestContext): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -26,7 +43,7 @@ export interface Endpoint {
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
 /** The era of a request: modern when it says so, or when it must be refused as a modern one. */
-export function eraOf(headers: IncomingHttpHeaders, body: unknown): Era {
+function eraOf(headers: IncomingHttpHeaders, body: unknown): Era {
   const [protocolVersionHeader, mcpMethodHeader, mcpNameHeader] = protocolHeaders.map((name) => single(headers[name]));
   const { kind } = classifyInboundRequest({
     httpMethod: 'POST',
@@ -38,7 +55,8 @@ export function eraOf(headers: IncomingHttpHeaders, body: unknown): Era {
   return kind === 'legacy' ? 'legacy' : 'modern';
 }
 
-export function createEndpoint({ version, logger }: EndpointOptions): Endpoint {
+export function createEndpoint({ version, logger, fast = true }: EndpointOptions): Endpoint {
+  const answers = fast ? new FastAnswers(version) : undefined;
   const contexts = new WeakMap<Request, RequestContext>();
   const modern = createMcpHandler(
     ({ requestInfo }) => {
@@ -48,20 +66,45 @@ export function createEndpoint({ version, logger }: EndpointOptions): Endpoint {
     },
     { legacy: 'reject', onerror: ({ name }) => logger.debug({ error: name }, 'request refused') },
   );
+  const throughSdk = async ({ headers, body }: Asked, context: RequestContext): Promise<Response> => {
+    if (Array.isArray(body)) {
+      return jsonRpcError(400, rpcCodes.invalidRequest, 'Batches are not served: send one request');
+    }
+    const request = protocolRequest(headers);
+    if (context.era === 'legacy') return answerLegacy(makeServer(context, version), request, body);
+    // A stream on which nothing would ever be said.
+    if (isRequest(body, 'subscriptions/listen')) {
+      return jsonRpcError(404, rpcCodes.methodNotFound, 'Method not found', body.id);
+    }
+    contexts.set(request, context);
+    return modern.fetch(request, { parsedBody: body });
+  };
   return {
-    async answer(headers, body, context) {
-      if (Array.isArray(body))
-        return jsonRpcError(400, rpcCodes.invalidRequest, 'Batches are not served: send one request');
-      const request = protocolRequest(headers);
-      if (context.era === 'legacy') return answerLegacy(makeServer(context, version), request, body);
-      // A stream on which nothing would ever be said.
-      if (isRequest(body, 'subscriptions/listen')) {
-        return jsonRpcError(404, rpcCodes.methodNotFound, 'Method not found', body.id);
-      }
-      contexts.set(request, context);
-      return modern.fetch(request, { parsedBody: body });
+    asked(headers, body) {
+      const question = answers && ordinaryQuestion(headers, body);
+      return { headers, body, era: question?.era ?? eraOf(headers, body), question };
+    },
+    kept: ({ question }, context) => question && answers?.kept(question, context),
+    async answer(asked, context) {
+      const { question } = asked;
+      const made = question && (await answers?.made(question, context));
+      if (made !== undefined) return made;
+      const answer = await answerFrom(await throughSdk(asked, context));
+      if (question !== undefined) answers?.learn(question, context, answer);
+      return answer;
     },
     close: () => modern.close(),
+  };
+}
+
+async function answerFrom(response: Response): Promise<Answer> {
+  const type = response.headers.get('content-type');
+  const allow = response.headers.get('allow');
+  return {
+    status: response.status,
+    ...(type === null ? {} : { type }),
+    ...(allow === null ? {} : { allow }),
+    ...(response.body === null ? {} : { body: await response.text() }),
   };
 }
 

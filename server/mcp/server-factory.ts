@@ -1,26 +1,29 @@
 // One MCP server a request: the SDK's low-level server, with a handler for each method.
-import { type CacheHint, Server } from '@modelcontextprotocol/server';
+import { type CacheHint, type Implementation, type Result, Server } from '@modelcontextprotocol/server';
 import { capabilities } from './capabilities.ts';
-import { protocolError, type RequestContext } from './method.ts';
+import { type Method, protocolError, type RequestContext } from './method.ts';
 import { methods } from './methods.ts';
 
+export const serverInfo = (version: string): Implementation => ({ name: 'lyceum', title: 'Lyceum', version });
+
+const hintOf = ({ view }: RequestContext): CacheHint => ({ ttlMs: view.ttlMs, cacheScope: 'private' });
+
+/** A method's result with what its era has in it besides: how long, in the modern one, it may be kept. */
+export const finished = (result: Result, { cacheable }: Pick<Method, 'cacheable'>, context: RequestContext): Result =>
+  cacheable && context.era === 'modern' ? { ...result, ...hintOf(context) } : result;
+
 export function makeServer(context: RequestContext, version: string): Server {
-  const { view } = context;
-  const hint: CacheHint = { ttlMs: view.ttlMs, cacheScope: 'private' };
-  const { instructions } = view.snapshot.index;
-  const server = new Server(
-    { name: 'lyceum', title: 'Lyceum', version },
-    {
-      capabilities,
-      ...(instructions === undefined ? {} : { instructions }),
-      cacheHints: { 'server/discover': hint },
-    },
-  );
-  for (const { name, params, cacheable, answer } of methods) {
+  const { instructions } = context.view.snapshot.index;
+  const server = new Server(serverInfo(version), {
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+    cacheHints: { 'server/discover': hintOf(context) },
+  });
+  for (const method of methods) {
+    const { name, params } = method;
     server.setRequestHandler(name, { params }, async (given) => {
       try {
-        const result = await answer(given as never, context);
-        return cacheable && context.era === 'modern' ? { ...result, ...hint } : result;
+        return finished(await method.answer(given as never, context), method, context);
       } catch (error) {
         throw protocolError(error, context.logger);
       }

@@ -312,7 +312,10 @@ describe('content that was damaged on the volume', () => {
     }
     assert.match((await readText(url, 'skill://flatsource/beta'))!, /Instructions of beta/);
     await truncate(segment, 0);
-    assert.equal((await call(url, 'resources/read', { uri: 'skill://flatsource/beta' })).body.error.code, -32603);
+    assert.equal(
+      (await call(url, 'resources/read', { uri: 'skill://flatsource/beta/scripts/run.sh' })).body.error.code,
+      -32603,
+    );
     assert.match((await readText(url, 'skill://deepsource/gamma'))!, /Instructions of gamma/);
   });
 });

@@ -1,0 +1,42 @@
+// What a request to /mcp asks to be shown: what of the catalogue, and in which form. Most are alike, so it is remembered.
+import type { FastifyRequest } from 'fastify';
+import { type Choices, requestChoices } from '../choices.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { View } from '../view.ts';
+import { clientOf } from './authentication.ts';
+import { queryOf, viewOf } from './request-view.ts';
+
+export interface Wish {
+  view: View;
+  choices: Choices;
+}
+
+const remembered = 64;
+const longestKey = 1024;
+const wishes = new WeakMap<Snapshot, Map<string, Wish>>();
+
+/** @throws Unauthorized */
+export function wishOf(request: FastifyRequest, snapshot: Snapshot): Wish {
+  const key = keyOf(request, clientOf(request, snapshot.index));
+  const known = wishes.get(snapshot) ?? new Map<string, Wish>();
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const wish = { view: viewOf(request, snapshot), choices: requestChoices(request.headers, queryOf(request)) };
+  if (wish.view.libraries.size === 0 || key.length > longestKey) return wish;
+  if (known.size === remembered) known.clear();
+  known.set(key, wish);
+  wishes.set(snapshot, known);
+  return wish;
+}
+
+/** All that decides: who asks, the query, and the headers by which a client narrows and chooses. */
+function keyOf({ headers, raw: { url = '' } }: FastifyRequest, client: string | undefined): string {
+  const query = url.indexOf('?');
+  let key = query === -1 ? '' : url.slice(query);
+  // Neither a URL nor a header holds a line feed.
+  if (client !== undefined) key += `\n${client}`;
+  for (const name in headers) {
+    if (name.startsWith('x-skill-') || name.startsWith('x-mcp-')) key += `\n${name}\n${headers[name]}`;
+  }
+  return key;
+}
