@@ -40,6 +40,8 @@ export const liveSettingSchema = z.object({
   url: z.string(),
   /** Path of the harvested folder below it; addresses are relative to it. */
   subdirectory: z.string(),
+  /** Bytes of one file: a larger one is not taken over. */
+  fileSize: z.int(),
 });
 export type LiveSetting = z.infer<typeof liveSettingSchema>;
 

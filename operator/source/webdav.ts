@@ -8,12 +8,13 @@ import { webDavAddress } from '../../upstream/webdav/address.ts';
 import { Authentication } from '../../upstream/webdav/authentication.ts';
 import { webDavCredentials } from '../../upstream/webdav/credentials.ts';
 import { WebDavServer } from '../../upstream/webdav/server.ts';
+import { isStrong } from '../../upstream/webdav/validator.ts';
 import { type WalkedFolder, walkFolders } from '../../upstream/webdav/walk.ts';
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import { joinPath, printable } from './path.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
-import { type FileState, fileStates, idOf, isStrong, revisionOf } from './webdav/files.ts';
+import { type FileState, fileStates, idOf, revisionOf } from './webdav/files.ts';
 import { decodeMemory, encodeMemory, type WebDavMemory } from './webdav/memory.ts';
 
 /** So many files are read at once, and bytes of them held at most. */

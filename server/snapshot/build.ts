@@ -22,12 +22,14 @@ import { sortInSlices } from './sort.ts';
 /**
  * @param catalogues by the source's name, for each source that index.json names a catalogue of
  * @param previous the snapshot in force: what is the same in both is shared
+ * @param anew sources whose catalogue is not the one that index.json names
  */
 export async function buildSnapshot(
   index: Index,
   catalogues: ReadonlyMap<string, SourceCatalogue>,
   content: ContentReader,
   previous?: Snapshot,
+  anew: ReadonlySet<string> = new Set(),
 ): Promise<Snapshot> {
   const slices = new Slices();
   const settings = new Map(index.libraries.map((library) => [library.name, library]));
@@ -39,7 +41,7 @@ export async function buildSnapshot(
     sources.push({
       settings: source,
       content:
-        before !== undefined && sameContent(before, source, libraryTags, previous!)
+        before !== undefined && !anew.has(source.name) && sameContent(before, source, libraryTags, previous!)
           ? before.content
           : await sourceContent(source, libraryTags, catalogues, slices),
     });

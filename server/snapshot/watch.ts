@@ -7,7 +7,7 @@ import { indexPath } from '../../catalogue/layout.ts';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
 import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
 import { type Loaded, loadCatalogue } from './load.ts';
-import type { Snapshot } from './snapshot.ts';
+import { type Snapshot, servedCounts } from './snapshot.ts';
 
 /** Why the catalogue that stands on the volume is not the one that is served. */
 export interface LoadFault {
@@ -60,6 +60,11 @@ export class CatalogueWatch {
   /** The snapshot in force; undefined until a catalogue could be loaded. */
   get snapshot(): Snapshot | undefined {
     return this.#loaded?.snapshot;
+  }
+
+  /** The same with what it was made from. */
+  get loaded(): Loaded | undefined {
+    return this.#loaded;
   }
 
   /** Why the last look could load nothing; undefined when it could. */
@@ -122,8 +127,8 @@ export class CatalogueWatch {
     this.#options.looked(loaded === this.#loaded ? 'unchanged' : 'loaded');
     if (loaded === this.#loaded) return;
     this.#loaded = loaded;
-    const { index, skills } = loaded.snapshot;
-    logger.info({ generation: index.generation, skills: skills.length, seconds }, 'catalogue loaded');
+    const { index } = loaded.snapshot;
+    logger.info({ generation: index.generation, counts: servedCounts(loaded.snapshot), seconds }, 'catalogue loaded');
     this.#options.loaded(loaded.snapshot, seconds);
   }
 

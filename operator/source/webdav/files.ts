@@ -3,6 +3,7 @@ import { createHash, hash } from 'node:crypto';
 import { byCodePoint } from '../../../catalogue/names.ts';
 import { Slices } from '../../../catalogue/slices.ts';
 import type { Entry, Remark } from '../../../upstream/webdav/listing.ts';
+import { isRacy, sameValidator, validatorOf } from '../../../upstream/webdav/validator.ts';
 import type { WalkedFolder } from '../../../upstream/webdav/walk.ts';
 import { joinPath } from '../path.ts';
 import { sorted } from '../sorted.ts';
@@ -16,25 +17,6 @@ export interface FileState {
   /** It may change, or may have changed since it was read, without the server saying anything else of it. */
   racy: boolean;
 }
-
-/** Servers tell whole seconds: what is younger may change once more within its second. */
-const settledAfter = 2000;
-
-/** A strong ETag alone would do, but for servers that make it of a size and a time in seconds. */
-function isRacy({ etag, modified }: Entry, at: number): boolean {
-  if (modified === undefined) return !isStrong(etag);
-  return at - modified < settledAfter;
-}
-
-/** Whether the server itself promises that equal ETags mean equal bytes (RFC 9110, 8.8.1). */
-export const isStrong = (etag: string | undefined): boolean => etag !== undefined && !/^W\//i.test(etag);
-
-const bare = (etag: string | undefined): string | null => etag?.replace(/^W\//i, '') ?? null;
-
-const validator = ({ etag, size, modified }: Entry) => [bare(etag), size ?? null, modified ?? null] as const;
-
-const sameValidator = (a: Entry, b: Entry): boolean =>
-  bare(a.etag) === bare(b.etag) && a.size === b.size && a.modified === b.modified;
 
 /**
  * @param known the states of the look before
@@ -65,7 +47,7 @@ export async function fileStates(
 
 /** A name for exactly these bytes: of the place, what the server says, and what is known beyond that. */
 export const idOf = (base: string, { path, entry, hash: known }: FileState): string =>
-  `webdav:${hash('sha256', JSON.stringify([base, path, ...validator(entry), known ?? null]))}`;
+  `webdav:${hash('sha256', JSON.stringify([base, path, ...validatorOf(entry), known ?? null]))}`;
 
 /** `sha256:<hex>` over every file and remark, whatever order they are listed in. */
 export async function revisionOf(
@@ -75,7 +57,7 @@ export async function revisionOf(
   const slices = new Slices();
   const digest = createHash('sha256');
   for (const { path, entry, hash: known } of await sorted([...files.values()], byPath, slices)) {
-    digest.update(`${JSON.stringify([path, ...validator(entry), ...(known === undefined ? [] : [known])])}\n`);
+    digest.update(`${JSON.stringify([path, ...validatorOf(entry), ...(known === undefined ? [] : [known])])}\n`);
     if (slices.over) await slices.turn();
   }
   const remarks = [...folders].flatMap(([path, folder]) =>
