@@ -1,11 +1,12 @@
 // The server's metrics, in a registry of its own.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ReadKind } from './answers/read.ts';
+import type { ArtifactCounts } from './snapshot/snapshot.ts';
 import type { LookResult } from './snapshot/watch.ts';
 
 export interface ServerMetrics {
   registry: Registry;
-  catalogueLoaded(generation: number, skills: number, seconds: number): void;
+  catalogueLoaded(generation: number, counts: ArtifactCounts, seconds: number): void;
   catalogueFailed(reason: string): void;
   catalogueLooked(result: LookResult): void;
   /** @param era the protocol's, or `none` where a request was refused before it had one */
@@ -22,6 +23,9 @@ const methods = new Set([
   'resources/list',
   'resources/templates/list',
   'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
   'skills/list',
   'skills/get',
   'resources/directory/read',
@@ -42,9 +46,10 @@ export function createServerMetrics(): ServerMetrics {
     help: 'Generation of the catalogue that is served.',
     registers,
   });
-  const skills = new Gauge({
-    name: 'lyceum_catalogue_skills',
-    help: 'Skills in the catalogue that is served.',
+  const artifacts = new Gauge({
+    name: 'lyceum_catalogue_artifacts',
+    help: 'Skills, prompts, rules and profiles in the catalogue that is served, by kind.',
+    labelNames: ['kind'],
     registers,
   });
   const load = new Histogram({
@@ -74,15 +79,15 @@ export function createServerMetrics(): ServerMetrics {
   });
   const reads = new Counter({
     name: 'lyceum_reads_total',
-    help: 'Addresses read, by what they are and by library.',
+    help: 'Addresses and prompts read, by what they are and by library.',
     labelNames: ['kind', 'library'],
     registers,
   });
   return {
     registry,
-    catalogueLoaded(number, count, seconds) {
+    catalogueLoaded(number, counts, seconds) {
       generation.set(number);
-      skills.set(count);
+      for (const [kind, count] of Object.entries(counts)) artifacts.set({ kind }, count);
       load.observe(seconds);
     },
     catalogueFailed: (reason) => failures.inc({ reason }),

@@ -8,6 +8,7 @@ import { createApp } from './http/app.ts';
 import { createEndpoint } from './mcp/endpoint.ts';
 import { createServerMetrics } from './metrics.ts';
 import type { Reindex } from './reindex/reindex.ts';
+import { servedCounts } from './snapshot/snapshot.ts';
 import { CatalogueWatch } from './snapshot/watch.ts';
 
 export interface ServerOptions {
@@ -56,7 +57,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = createServerMetrics();
   const watch = new CatalogueWatch({
     ...options,
-    loaded: ({ index, skills }, seconds) => metrics.catalogueLoaded(index.generation, skills.length, seconds),
+    loaded: (snapshot, seconds) => metrics.catalogueLoaded(snapshot.index.generation, servedCounts(snapshot), seconds),
     failed: ({ reason }) => metrics.catalogueFailed(reason),
     looked: (result) => metrics.catalogueLooked(result),
   });

@@ -1,5 +1,4 @@
 // What GET /health says: the state of the catalogue and of each source. No address of a backend, no message of one.
-import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import { countsOf, type Snapshot, type Source, servedCounts } from '../snapshot/snapshot.ts';
 import type { LoadFault } from '../snapshot/watch.ts';
 
@@ -14,7 +13,7 @@ export function healthBody(snapshot: Snapshot | undefined, fault: LoadFault | un
     generation: index.generation,
     built: index.published,
     libraries: [...new Set(alive.map(({ settings }) => settings.library))].sort(),
-    ...inPlural(servedCounts(snapshot)),
+    ...servedCounts(snapshot),
     sources: Object.fromEntries(sources.map((source) => [source.settings.name, sourceState(source)])),
     ...problem,
   };
@@ -25,20 +24,13 @@ function sourceState({ settings, content }: Source) {
   return {
     status: state,
     library,
-    ...inPlural(countsOf([content.artifacts])),
+    ...countsOf(content.artifacts),
     files: content.files.length,
     ...(built === undefined ? {} : { built }),
     ...(revision === undefined ? {} : { fingerprint: revision }),
     ...(reason === undefined || state === 'ok' ? {} : { error: reason }),
   };
 }
-
-const inPlural = ({ skill, prompt, rule, profile }: Record<ArtifactKind, number>) => ({
-  skills: skill,
-  prompts: prompt,
-  rules: rule,
-  profiles: profile,
-});
 
 export type Readiness = { ready: true } | { ready: false; why: string };
 

@@ -83,23 +83,26 @@ export interface Snapshot {
 /** The file of an address's main text. */
 export const mainFile = (row: ArtifactRow): FileRow | undefined => row.files.find(({ path }) => path === row.main);
 
-/** How many artifacts of each kind there are, over all that is given. */
-export function countsOf(parts: Iterable<ByKind<{ length: number }>>): Record<ArtifactKind, number> {
-  const counts = { skill: 0, prompt: 0, rule: 0, profile: 0 };
-  for (const part of parts) for (const kind of artifactKinds) counts[kind] += part[kind].length;
-  return counts;
-}
+/** How many artifacts there are of each kind. */
+export type ArtifactCounts = Readonly<Record<'skills' | 'prompts' | 'rules' | 'profiles', number>>;
 
-/** How many artifacts of each kind are served. */
-export const servedCounts = ({ libraries }: Snapshot): Record<ArtifactKind, number> =>
-  countsOf(
-    [...libraries.values()].map(({ shelves: { skill, prompt, rule, profile } }) => ({
-      skill: skill.all,
-      prompt: prompt.all,
-      rule: rule.all,
-      profile: profile.all,
-    })),
-  );
+export const countsOf = ({ skill, prompt, rule, profile }: ByKind<{ length: number }>): ArtifactCounts => ({
+  skills: skill.length,
+  prompts: prompt.length,
+  rules: rule.length,
+  profiles: profile.length,
+});
+
+/** What is served, of all sources together. */
+export function servedCounts({ libraries, skills, prompts }: Snapshot): ArtifactCounts {
+  let rules = 0;
+  let profiles = 0;
+  for (const { shelves } of libraries.values()) {
+    rules += shelves.rule.all.length;
+    profiles += shelves.profile.all.length;
+  }
+  return { skills: skills.length, prompts: prompts.length, rules, profiles };
+}
 
 /** The prompt of a name. No library's name holds `_`, so the first one ends it. */
 export function promptNamed({ libraries }: Snapshot, name: string): Artifact | undefined {

@@ -56,7 +56,7 @@ describe('health', () => {
     assert.equal(body.generation, 1);
     assert.ok(!Number.isNaN(Date.parse(body.built)));
     assert.deepEqual(body.libraries, ['deepsource', 'flatsource', 'old']);
-    assert.deepEqual([body.skills, body.prompts, body.rules, body.profiles], [5, 0, 0, 0]);
+    assert.deepEqual([body.skills, body.prompts, body.rules, body.profiles], [5, 2, 0, 0]);
     assert.deepEqual(Object.keys(body.sources).sort(), ['broken', 'deepsource', 'flatsource', 'new', 'old']);
     const { fingerprint, ...deepsource } = body.sources.deepsource;
     assert.match(fingerprint, /^main@sha1:[0-9a-f]{40}$/);
@@ -64,7 +64,7 @@ describe('health', () => {
       status: 'ok',
       library: 'deepsource',
       skills: 2,
-      prompts: 0,
+      prompts: 1,
       rules: 0,
       profiles: 0,
       files: 3,
@@ -91,6 +91,8 @@ describe('health', () => {
 describe('metrics', () => {
   it('stand on a listener of their own and count requests, reads and loads', async (test) => {
     const { url, metricsUrl } = await serveCatalogue(test, schoolTree, { metricsPort: 0 });
+    await call(url, 'prompts/get', { name: 'flatsource_hello', arguments: { who: 'Ada' } });
+    await call(url, 'prompts/get', { name: 'flatsource_nothing' });
     await call(url, 'resources/list');
     await call(url, 'resources/list', {}, { era: 'legacy' });
     await readText(url, 'skill://flatsource/alpha');
@@ -101,7 +103,11 @@ describe('metrics', () => {
     const text = await (await fetch(`${metricsUrl}/metrics`)).text();
     for (const line of [
       'lyceum_catalogue_generation 1',
-      'lyceum_catalogue_skills 4',
+      'lyceum_catalogue_artifacts{kind="skills"} 4',
+      'lyceum_catalogue_artifacts{kind="prompts"} 2',
+      'lyceum_catalogue_artifacts{kind="rules"} 0',
+      'lyceum_request_seconds_count{method="prompts/get",era="modern"} 2',
+      'lyceum_reads_total{kind="prompt",library="flatsource"} 1',
       'lyceum_catalogue_load_seconds_count 1',
       'lyceum_request_seconds_count{method="resources/list",era="modern"} 1',
       'lyceum_request_seconds_count{method="resources/list",era="legacy"} 1',

@@ -123,12 +123,31 @@ export const schoolTree: CatalogueFixture = {
         { address: 'alpha', description: 'First skill.' },
         { address: 'beta', description: 'Second skill.', files: { 'scripts/run.sh': '#!/bin/sh\necho beta\n' } },
       ],
+      prompts: [
+        {
+          address: 'hello',
+          description: 'Greet somebody.',
+          arguments: [
+            { name: 'who', description: 'Whom to greet.', required: true },
+            { name: 'greeting', required: false, default: 'Hello' },
+          ],
+          text: '{{ greeting }}, {{who}}!\n',
+        },
+      ],
     },
     {
       name: 'deepsource',
       skills: [
         { address: 'gamma', description: 'Third skill.', group: 'plugin-a' },
         { address: 'delta', description: 'Fourth skill.', group: 'plugin-b' },
+      ],
+      prompts: [
+        {
+          address: 'check',
+          description: 'Check a log.',
+          arguments: [{ name: 'app', required: false }],
+          text: 'Run {app="{{app}}"} |= `error` | json { line_format "{{.msg}}" }\n',
+        },
       ],
       files: {
         'README.md': '# Deep\n',
