@@ -51,7 +51,7 @@ test('rolling while a pod is new, missing, not ready or left over', () => {
   assert.match(told({ ...settled, replicas: 3 }), /^rolling: 2 of 2 pods/);
   assert.match(told({ ...settled, availableReplicas: 1 }), /^rolling: .*; 1 pod serves$/);
   assert.match(told(settled, 3), /^rolling: 2 of 3 pods/);
-  assert.match(told(settled, 1), /^rolling: 2 of 1 pod/);
+  assert.match(told({ ...settled, updatedReplicas: 0, replicas: 1 }, 1), /^rolling: 0 of 1 pod has the current/);
 });
 
 test('failed when the deadline has passed, with how many still serve and where to look', () => {
