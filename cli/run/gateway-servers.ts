@@ -1,7 +1,7 @@
 // One server in this process for each SkillGateway of the manifests, each on a port of its own.
 import type { Logger } from 'pino';
 import type { KubernetesObject, ObjectKey, Store } from '../../operator/kubernetes/cluster.ts';
-import { conditionOf } from '../../operator/reconcile/conditions.ts';
+import type { SkillGatewayStatus } from '../../operator/resources/skill-gateway.ts';
 import type { Reindex } from '../../server/reindex/reindex.ts';
 import { type RunningServer, startServer } from '../../server/server.ts';
 
@@ -55,7 +55,7 @@ export class GatewayServers {
         key,
         running.then((server) => server?.close()),
       );
-    } else if (running === undefined && conditionOf(gateway?.status, 'Ready')?.status === 'True') {
+    } else if (running === undefined && isPublished(gateway)) {
       this.#servers.set(key, this.#start(key));
     }
   }
@@ -91,6 +91,10 @@ export class GatewayServers {
     return port;
   }
 }
+
+/** Not whether it is Ready: a client without a usable token keeps no other from being served. */
+const isPublished = (gateway: KubernetesObject | undefined): boolean =>
+  (gateway?.status as SkillGatewayStatus | undefined)?.catalogue !== undefined;
 
 /** Who listens on every address is reached on this machine's own, by IPv4 too. */
 const reachable = (url: string): string => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//127.0.0.1:');

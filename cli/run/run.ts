@@ -4,9 +4,10 @@ import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Registry } from 'prom-client';
-import { keyOf, type ObjectKey, type Store } from '../../operator/kubernetes/cluster.ts';
+import { type KubernetesObject, keyOf, type ObjectKey, type Store } from '../../operator/kubernetes/cluster.ts';
 import { operatorMetrics } from '../../operator/metrics.ts';
 import { type RunningOperator, startOperator } from '../../operator/operator.ts';
+import { parseSkillGateway } from '../../operator/resources/parse.ts';
 import { ReindexFault } from '../../server/reindex/reindex.ts';
 import { makeLogger } from '../logger.ts';
 import { sourceOptions } from '../source-options.ts';
@@ -56,7 +57,8 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     started: (key, url) => {
       served = true;
       operator?.reconcileGateway(key);
-      say(['', ...clientSnippets(key.split('/')[1]!, url), ''].join('\n'));
+      const gateway = cluster.gateways.get(key);
+      say(['', ...clientSnippets(key.split('/')[1]!, url, gateway && tokensOf(gateway)), ''].join('\n'));
     },
     failed: (key, message) => {
       const complaint = `SkillGateway ${key.split('/')[1]}: ${message}`;
@@ -83,6 +85,12 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     await operator.close();
     await servers.close();
   }
+}
+
+/** The Secret of a gateway's tokens; undefined where it is open. */
+function tokensOf(gateway: KubernetesObject): string | undefined {
+  const parsed = parseSkillGateway(gateway);
+  return parsed.ok ? parsed.spec.auth?.tokens.secretRef.name : undefined;
 }
 
 async function folderAt(folder: string): Promise<string> {

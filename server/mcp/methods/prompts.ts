@@ -18,7 +18,7 @@ export const promptMethods: readonly Method[] = [
   }),
   method({
     name: 'prompts/get',
-    params: z.looseObject({ name: z.string(), arguments: z.unknown() }),
+    params: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
     cacheable: false,
     async answer({ name, arguments: sent }, { view, read }) {
       const prompt = visiblePrompt(view, name);

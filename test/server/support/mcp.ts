@@ -27,7 +27,8 @@ export async function call(
   params: Record<string, unknown> = {},
   { query = '', headers = {}, era = 'modern' }: CallOptions = {},
 ): Promise<Reply> {
-  const named = method === 'resources/read' ? params.uri : method === 'tools/call' ? params.name : undefined;
+  const named =
+    method === 'resources/read' ? params.uri : ['tools/call', 'prompts/get'].includes(method) ? params.name : undefined;
   const protocol: Record<string, string> =
     era === 'legacy'
       ? { 'mcp-protocol-version': '2025-11-25' }
