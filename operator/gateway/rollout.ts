@@ -57,7 +57,10 @@ export function rolloutOf({ metadata, spec, status }: KubernetesObject): Rollout
         `-l app.kubernetes.io/name=lyceum-gateway,app.kubernetes.io/instance=${metadata.name}`,
     );
   }
-  return stands('rolling', `${updated} of ${count(wanted)} ${wanted === 1 ? 'has' : 'have'} the current configuration; ${serving}`);
+  return stands(
+    'rolling',
+    `${updated} of ${count(wanted)} ${wanted === 1 ? 'has' : 'have'} the current configuration; ${serving}`,
+  );
 }
 
 const count = (pods: number): string => `${pods} ${pods === 1 ? 'pod' : 'pods'}`;
