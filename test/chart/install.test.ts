@@ -87,7 +87,10 @@ async function story(helm: Helm): Promise<void> {
     await server.kubectl(['apply', '-n', namespace, '-f', '-'], await readFile(join(examples, file), 'utf8'));
   assert.ok((await arguments_()).includes('--log-level=info'));
 
+  const certificate = async (): Promise<unknown> => (await get('secret', 'lyceum-operator-tls')).data;
+  const before = await certificate();
   await release('upgrade', chart, ...set, '--set', 'logLevel=debug');
+  assert.deepEqual(await certificate(), before, 'an upgrade keeps the certificate');
   assert.ok((await arguments_()).includes('--log-level=debug'));
 
   const claim = (await get('persistentvolumeclaim', 'lyceum')).metadata as Rendered['metadata'] & { uid: string };
@@ -96,7 +99,7 @@ async function story(helm: Helm): Promise<void> {
     'what stays',
     async () => {
       const kinds =
-        'deployments,replicasets,pods,services,serviceaccounts,roles,rolebindings,persistentvolumeclaims,skillsources,skillgateways';
+        'deployments,replicasets,pods,services,secrets,serviceaccounts,roles,rolebindings,persistentvolumeclaims,skillsources,skillgateways';
       const { items } = await get(kinds);
       return items.map(({ kind, metadata }: Rendered) => `${kind} ${metadata.name}`).sort();
     },

@@ -1,6 +1,7 @@
 // What the chart installs, as Helm 4 and Helm 3 render it: the same objects, with the rights and the shape that are told.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
@@ -66,7 +67,10 @@ test('both lines of Helm render the same', async () => {
     { files: [join(repository, 'examples/cluster/values-sidecar.yaml')] },
     { files: [join(repository, 'examples/cluster/values-many-nodes.yaml')] },
   ];
-  for (const options of cases) assert.deepEqual(await objects(helm3, options), await objects(helm4, options));
+  // Every certificate is another one.
+  const but = (all: Rendered[]) =>
+    all.map((one) => (one.kind === 'Secret' ? { ...one, data: Object.keys(one.data) } : one));
+  for (const options of cases) assert.deepEqual(but(await objects(helm3, options)), but(await objects(helm4, options)));
 });
 
 test('the definitions are those of crds/, stay when the release goes, and can be left to another release', async () => {
@@ -79,7 +83,7 @@ test('the definitions are those of crds/, stay when the release goes, and can be
   const without = await objects(helm4, { values: { crds: { enabled: false } } });
   assert.deepEqual(
     without.map(({ kind }) => kind).sort(),
-    ['Deployment', 'PersistentVolumeClaim', 'Role', 'RoleBinding', 'ServiceAccount'].sort(),
+    ['Deployment', 'PersistentVolumeClaim', 'Role', 'RoleBinding', 'Secret', 'Service', 'ServiceAccount'].sort(),
   );
 });
 
@@ -292,12 +296,11 @@ describe('a server beside the operator', () => {
     assert.ok(argumentsOf(all).includes('--sidecar-gateway=skills/agents'));
     const server = container(all, 'server');
     assert.deepEqual(server.args.slice(0, 4), ['server', '--volume=/volume', '--namespace=skills', '--gateway=agents']);
-    assert.deepEqual(server.volumeMounts, [{ name: 'volume', mountPath: '/volume', readOnly: true }]);
+    assert.deepEqual(server.volumeMounts[0], { name: 'volume', mountPath: '/volume', readOnly: true });
   });
 
   test('its Service has the name of the gateway, and leads to it while the operator starts anew', () => {
-    const service = only(all, 'Service');
-    assert.equal(service.metadata.name, 'agents');
+    const service = all.find(({ kind, metadata }) => kind === 'Service' && metadata.name === 'agents')!;
     assert.equal(service.spec.publishNotReadyAddresses, true);
     assert.deepEqual(service.spec.ports, [{ name: 'mcp', port: 8000, targetPort: 'mcp' }]);
     for (const [key, value] of Object.entries(service.spec.selector))
@@ -305,10 +308,85 @@ describe('a server beside the operator', () => {
   });
 });
 
+describe('the port for servers', () => {
+  const host = 'lyceum-operator.skills.svc';
+  const decoded = (text: string): Buffer => Buffer.from(text, 'base64');
+
+  test('has a certificate that is made out to its Service and known by an authority whose key is kept nowhere', () => {
+    const { metadata, type, data } = only(plain, 'Secret');
+    assert.deepEqual([metadata.name, type], ['lyceum-operator-tls', 'kubernetes.io/tls']);
+    assert.deepEqual(Object.keys(data).sort(), ['ca.crt', 'tls.crt', 'tls.key']);
+    const [authority, certificate] = [data['ca.crt'], data['tls.crt']].map((one) => new X509Certificate(decoded(one)));
+    assert.ok(certificate!.checkIssued(authority!) && certificate!.verify(authority!.publicKey));
+    assert.ok(certificate!.checkPrivateKey(createPrivateKey(decoded(data['tls.key']))));
+    assert.equal(certificate!.checkHost(host), host);
+    assert.ok(Date.parse(certificate!.validTo) - Date.now() > 9 * 365 * 86_400_000);
+    assert.ok(!certificate!.ca);
+  });
+
+  test('has a Service, by which servers are told where it is', async () => {
+    const { metadata, spec } = only(plain, 'Service');
+    assert.equal(metadata.name, 'lyceum-operator');
+    assert.deepEqual(spec.ports, [{ name: 'callers', port: 9443, targetPort: 'callers' }]);
+    for (const [key, value] of Object.entries(spec.selector)) assert.equal(podOf(plain).metadata.labels[key], value);
+    const port = container(plain, 'operator').ports.find(({ name }: { name: string }) => name === 'callers');
+    assert.equal(port.containerPort, 9443);
+    for (const expected of [
+      '--tls-folder=/etc/lyceum/tls',
+      `--callers-url=https://${host}:9443`,
+      '--callers-ca-secret=lyceum-operator-tls',
+    ])
+      assert.ok(argumentsOf(plain).includes(expected), expected);
+    const volume = podOf(plain).spec.volumes.find(({ name }: { name: string }) => name === 'tls');
+    assert.deepEqual(volume.secret, { secretName: 'lyceum-operator-tls' });
+    const long = await objects(helm4, { values: { fullnameOverride: 'a'.repeat(63) } });
+    assert.ok(only(long, 'Service').metadata.name.length <= 63);
+  });
+
+  test('takes a Secret that is there already', async () => {
+    for (const values of [{}, sidecar]) {
+      const all = await objects(helm4, { values: { ...values, tls: { existingSecret: 'our-tls' } } });
+      assert.ok(all.every(({ kind }) => kind !== 'Secret'));
+      const text = JSON.stringify(podOf(all));
+      assert.match(text, /"secretName":"our-tls"/);
+      assert.ok(!text.includes('lyceum-operator-tls'));
+      assert.match(text, values === sidecar ? /"name":"our-tls"/ : /--callers-ca-secret=our-tls/);
+    }
+  });
+
+  test("a server beside the operator has a token for the operator alone, and not the operator's own", async () => {
+    const all = await objects(helm4, { values: sidecar });
+    const folder = '/var/run/secrets/lyceum.dev/operator';
+    const server = container(all, 'server');
+    for (const expected of [
+      `--operator-url=https://${host}:9443`,
+      `--operator-ca=${folder}/ca.crt`,
+      `--operator-token=${folder}/token`,
+    ])
+      assert.ok(server.args.includes(expected), expected);
+    assert.deepEqual(
+      server.volumeMounts.map(({ name, mountPath, readOnly }: Record<string, string>) => [name, mountPath, readOnly]),
+      [
+        ['volume', '/volume', true],
+        ['operator', folder, true],
+      ],
+    );
+    const { projected } = podOf(all).spec.volumes.find(({ name }: { name: string }) => name === 'operator');
+    const [{ serviceAccountToken }, { secret }] = projected.sources;
+    assert.equal(serviceAccountToken.audience, 'lyceum');
+    assert.deepEqual(secret.items, [{ key: 'ca.crt', path: 'ca.crt' }]);
+  });
+});
+
 test('names and namespaces that look like numbers stay text', async () => {
   const all = await objects(helm4, { release: '123', namespace: '2024' });
+  // The name of a Service begins with a letter.
+  const others: Record<string, string> = {
+    Service: 'lyceum-123-lyceum-operator',
+    Secret: 'lyceum-123-lyceum-operator-tls',
+  };
   for (const { kind, metadata } of all.filter(({ kind }) => kind !== 'CustomResourceDefinition')) {
-    assert.deepEqual([metadata.name, metadata.namespace], ['123-lyceum', '2024'], kind);
+    assert.deepEqual([metadata.name, metadata.namespace], [others[kind] ?? '123-lyceum', '2024'], kind);
     assert.equal(metadata.labels?.['app.kubernetes.io/instance'], '123', kind);
   }
 });

@@ -42,6 +42,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.volume.existingClaim | default (include "lyceum.fullname" .) }}
 {{- end }}
 
+{{- /* The Service of the operator's port for its servers; its certificate is in a Secret of that name with -tls. */}}
+{{- define "lyceum.callersService" -}}
+{{- $name := include "lyceum.fullname" . }}
+{{- /* The name of a Service begins with a letter. */}}
+{{- printf "%s-operator" (regexMatch "^[0-9]" $name | ternary (printf "lyceum-%s" $name) $name | trunc 54 | trimSuffix "-") }}
+{{- end }}
+
+{{- define "lyceum.callersUrl" -}}
+{{- printf "https://%s.%s.svc:9443" (include "lyceum.callersService" .) .Release.Namespace }}
+{{- end }}
+
+{{- define "lyceum.tlsSecret" -}}
+{{- ((.Values.tls).existingSecret) | default (printf "%s-tls" (include "lyceum.callersService" .)) }}
+{{- end }}
+
 {{- /* The namespaces that are watched, as a JSON list. */}}
 {{- define "lyceum.namespaces" -}}
 {{- .Values.namespaces | default (list .Release.Namespace) | uniq | toJson }}

@@ -2,10 +2,13 @@
 {{- define "lyceum.operatorArguments" -}}
 - operator
 - --volume=/volume
+- --tls-folder=/etc/lyceum/tls
 - --namespaces={{ include "lyceum.namespaces" . | fromJsonArray | join "," }}
 {{- if not .Values.sidecar.enabled }}
 - --operator-namespace={{ .Release.Namespace }}
 - --volume-claim={{ include "lyceum.claim" . }}
+- --callers-url={{ include "lyceum.callersUrl" . }}
+- --callers-ca-secret={{ include "lyceum.tlsSecret" . }}
 - --gateway-image={{ include "lyceum.image" . }}
 - --gateway-image-pull-policy={{ .Values.image.pullPolicy }}
 {{- with .Values.image.pullSecrets }}
