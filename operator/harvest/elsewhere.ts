@@ -3,7 +3,7 @@
 export interface Repository {
   /** With the port, where one is written. */
   host: string;
-  /** Without slashes at the ends and without `.git`; in lower case where the host does not tell cases apart. */
+  /** Without slashes at the ends and without `.git`. */
   path: string;
 }
 
@@ -25,7 +25,13 @@ function named(host: string, path: string): Repository {
     .replace(/\/+$/, '')
     .replace(/\.git$/, '')
     .replace(/^\/+/, '');
-  return { host: lower, path: lower === 'github.com' ? plain.toLowerCase() : plain };
+  return { host: lower, path: plain };
+}
+
+/** GitHub does not tell upper and lower case apart. */
+export function isSame(a: Repository, b: Repository): boolean {
+  if (a.host !== b.host) return false;
+  return a.path === b.path || (a.host === 'github.com' && a.path.toLowerCase() === b.path.toLowerCase());
 }
 
 /** What to write into a SkillSource, or nothing where that would repeat what is not plain. */

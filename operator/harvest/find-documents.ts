@@ -2,7 +2,7 @@
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import type { Slices } from '../../catalogue/slices.ts';
 import { type Folder, walk } from '../source/folder-tree.ts';
-import { folderOf, joinPath } from '../source/path.ts';
+import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
 import { compileGlobs, type Glob } from './globs.ts';
 import { type DocumentKind, documentKinds } from './kinds.ts';
@@ -28,6 +28,8 @@ export interface FoundDocuments {
   mains: ReadonlySet<string>;
   /** Folders that are a document's own, also as links show them. */
   folders: ReadonlySet<Folder>;
+  /** Files that are of a kind, whether a glob reaches them or not. */
+  seen: number;
   problems: Problem[];
   matched: ReadonlySet<Glob>;
 }
@@ -64,6 +66,7 @@ export async function findDocuments(
     documents: found.flatMap(({ documents }) => documents),
     mains: new Set(found.flatMap(({ candidates }) => candidates.map(({ main }) => main.path))),
     folders: new Set(found.flatMap(({ candidates }) => candidates.flatMap(({ folder }) => folder ?? []))),
+    seen: found.reduce((sum, { seen }) => sum + seen, 0),
     problems: found.flatMap(({ problems }) => problems),
     matched: new Set(found.flatMap(({ matched }) => [...matched])),
   };
@@ -78,6 +81,8 @@ class Search {
   readonly #inPlugin: readonly Glob[];
   readonly #candidates: Candidate[] = [];
   readonly #left: { path: string; real: string }[] = [];
+  /** Files that their names keep from being one, by paths from the repository's root. */
+  readonly #mistakable: string[] = [];
   readonly #matched = new Set<Glob>();
 
   constructor(kind: DocumentKind, sieve: Sieve, plugins: Plugins) {
@@ -90,13 +95,14 @@ class Search {
 
   /** Looks at the files of a folder, one after the other. @param relative the folder's path below the subdirectory */
   in(relative: string) {
-    const { isMain, tells } = this.#kind;
+    const { isMain, isMistakable, tells } = this.#kind;
     const globs = [...this.#own.globs.entries()].filter(([, glob]) => glob.mayMatchIn(relative));
     const roots = this.#inPlugin.length === 0 ? [] : rootsAbove(relative, this.#plugins);
     const isOff = this.#own.listed && this.#own.globs.length === 0;
     return (name: string, main: TreeEntry, folder: Folder, inSkill: boolean): void => {
-      if (isOff || !isMain(name)) return;
       const path = joinPath(relative, name);
+      if (isMistakable(path) && this.#reaches(globs, roots, path)) this.#mistakable.push(main.path);
+      if (isOff || !isMain(name)) return;
       const candidate =
         this.#byGlob(globs, name, path, main, folder) ?? this.#byPlugin(roots, name, path, main, folder);
       if (candidate !== undefined) this.#candidates.push(candidate);
@@ -129,6 +135,14 @@ class Search {
     return found;
   }
 
+  #reaches(globs: readonly (readonly [number, Glob])[], roots: readonly string[], path: string): boolean {
+    if (hiddenBy(path, () => false) !== undefined) return false;
+    return (
+      globs.some(([, glob]) => glob.matches(path)) ||
+      roots.some((base) => this.#inPlugin.some((glob) => glob.matches(belowRoot(base, path))))
+    );
+  }
+
   #byPlugin(
     roots: readonly string[],
     name: string,
@@ -138,10 +152,9 @@ class Search {
   ): Candidate | undefined {
     if (this.#kind.isCompanion(name)) return undefined;
     for (const base of roots) {
-      const rest = base === '' ? path : path.slice(base.length + 1);
-      if (!this.#inPlugin.some((glob) => glob.matches(rest))) continue;
+      if (!this.#inPlugin.some((glob) => glob.matches(belowRoot(base, path)))) continue;
       if (hiddenBy(path, () => false) !== undefined) return undefined;
-      const isOwn = name === 'RULE.md' && this.#kind.hasFolder(name, folder.name);
+      const isOwn = isRuled(path) && this.#kind.hasFolder(name, folder.name);
       return {
         kind: this.#kind,
         main,
@@ -154,11 +167,8 @@ class Search {
     return undefined;
   }
 
-  end(): { documents: FoundDocument[]; candidates: Candidate[]; problems: Problem[]; matched: ReadonlySet<Glob> } {
-    const shared = Map.groupBy(this.#candidates, ({ path }) => folderOf(path));
-    const candidates = this.#candidates.map((candidate) =>
-      shared.get(folderOf(candidate.path))!.length === 1 ? candidate : { ...candidate, folder: undefined },
-    );
+  end() {
+    const candidates = withFolders(this.#candidates);
     const rank = ({ main }: Candidate) => (main.realPath === undefined ? 0 : 1);
     const ordered = candidates.toSorted((a, b) => rank(a) - rank(b) || a.convention - b.convention);
     const real = new Set<string>();
@@ -169,7 +179,13 @@ class Search {
       return true;
     });
     const folders = new Set(candidates.flatMap(({ folder, path }) => (folder === undefined ? [] : folderOf(path))));
-    return { documents, candidates, problems: this.#notReached(real, folders), matched: this.#matched };
+    return {
+      documents,
+      candidates,
+      seen: this.#candidates.length + this.#left.length,
+      problems: [...this.#notReached(real, folders), ...this.#mistakable.map(mistakable)],
+      matched: this.#matched,
+    };
   }
 
   /**
@@ -192,12 +208,42 @@ class Search {
   }
 }
 
+const belowRoot = (root: string, path: string): string => (root === '' ? path : path.slice(root.length + 1));
+
+const mistakable = (path: string): Problem =>
+  problem(
+    'NotReached',
+    path,
+    'A file of this name describes the folder that it stands in, so it is no prompt: if it is meant as one, give it another name.',
+  );
+
+/** What lies below a RULE.md is of that rule; any other main file has a folder only where no second one stands in it. */
+function withFolders(candidates: readonly Candidate[]): Candidate[] {
+  const ruled = new Set(
+    candidates.flatMap(({ path, folder }) => (isRuled(path) && folder !== undefined ? [folderOf(path)] : [])),
+  );
+  const kept = candidates.filter(({ path }) => isRuled(path) || !isBelow(path, ruled));
+  const together = Map.groupBy(kept, ({ path }) => folderOf(path));
+  return kept.map((candidate) =>
+    isRuled(candidate.path) || together.get(folderOf(candidate.path))!.length === 1
+      ? candidate
+      : { ...candidate, folder: undefined },
+  );
+}
+
+const isRuled = (path: string): boolean => nameOf(path) === 'RULE.md';
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = folderOf(path); folders.size > 0 && at !== ''; at = folderOf(at)) if (folders.has(at)) return true;
+  return false;
+}
+
 /** The roots of plugins in which a folder lies, the deepest first. */
-function rootsAbove(relative: string, { groups }: Plugins): string[] {
+function rootsAbove(relative: string, plugins: Plugins): string[] {
   const roots: string[] = [];
-  if (groups.size === 0) return roots;
+  if (plugins.at.size === 0) return roots;
   for (let at = relative; ; at = folderOf(at)) {
-    if (groups.has(at)) roots.push(at);
+    if (plugins.at.has(at)) roots.push(at);
     if (at === '') return roots;
   }
 }

@@ -118,8 +118,8 @@ function isPlaced(relative: string, { skillPlaces }: Plugins): boolean {
   }
 }
 
-const isSkillsOfPlugin = (relative: string, { groups }: Plugins): boolean =>
-  nameOf(relative) === 'skills' && groups.has(folderOf(relative));
+const isSkillsOfPlugin = (relative: string, { at }: Plugins): boolean =>
+  nameOf(relative) === 'skills' && at.has(folderOf(relative));
 
 /** The first glob that reaches a main file: by its path, by its path as SKILL.md, or by a folder above it. */
 function globReach(globs: readonly Glob[]) {

@@ -34,6 +34,8 @@ export interface DocumentKind extends Kind {
   isMain(fileName: string): boolean;
   /** Whether a file is one only where a glob names it without a wildcard. */
   isCompanion(fileName: string): boolean;
+  /** Whether a file that a glob reaches is none for its name, and may well have been meant as one. */
+  isMistakable(path: string): boolean;
   /** Whether its name alone says that it is one, wherever it stands; and how such names look, for a message. */
   tells(fileName: string): boolean;
   telling: string;
@@ -76,6 +78,7 @@ export const promptKind: DocumentKind = {
   inPlugin: ['commands/**/*.md'],
   isMain: (name) => isMarkdown(name) && !companions.test(name),
   isCompanion: () => false,
+  isMistakable: (path) => isCommand(path, '') && /\/(?:changelog|contributing|agents|claude)\.md$/.test(path),
   tells: (name) => /\.prompt\.md$/i.test(name),
   telling: '*.prompt.md',
   hasFolder: () => false,
@@ -98,9 +101,10 @@ export const ruleKind: DocumentKind = {
     'CLAUDE.md',
   ),
   belowSubdirectory: [],
-  inPlugin: ['rules/*/RULE.md', 'rules/*.{mdc,md}'],
+  inPlugin: ['rules/**/*.{md,mdc}'],
   isMain: (name) => isMarkdown(name) || /\.mdc$/i.test(name) || name === '.cursorrules',
   isCompanion: (name) => besideRules.test(name),
+  isMistakable: () => false,
   tells: (name) => name === 'RULE.md' || isInstructions(name),
   telling: 'RULE.md, *.instructions.md or *.mdc',
   hasFolder: (name, folder) => name === 'RULE.md' && folder !== '',
@@ -119,6 +123,7 @@ export const profileKind: DocumentKind = {
   inPlugin: ['agents/*.md'],
   isMain: (name) => isMarkdown(name) && !companions.test(name),
   isCompanion: () => false,
+  isMistakable: () => false,
   tells: (name) => /\.agent\.md$/i.test(name),
   telling: '*.agent.md',
   hasFolder: (name, folder) => folder !== '' && name === `${folder}.md`,

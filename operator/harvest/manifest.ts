@@ -1,7 +1,7 @@
 // A marketplace.json or plugin.json: the plugins it names, each inside this source or somewhere else. Pure.
 import { posix } from 'node:path';
 import { isWithin } from '../source/path.ts';
-import { type Repository, repositoryOf, sourceAddress } from './elsewhere.ts';
+import { isSame, type Repository, repositoryOf, sourceAddress } from './elsewhere.ts';
 
 /** Folders at a source's root in which clients keep the manifests of plugins, and the root itself. */
 const manifestFolders = [
@@ -105,7 +105,7 @@ function remote(source: Record<string, unknown>, here: Here): PluginPlace {
   const there = repositoryOf(textOf(source.url));
   const path = textOf(source.path);
   const { repository, subdirectory } = here;
-  if (there !== undefined && there.host === repository?.host && there.path === repository.path) {
+  if (there !== undefined && repository !== undefined && isSame(there, repository)) {
     const folder = inside('', path === '' ? '.' : path);
     if (folder === undefined || !isWithin(folder, subdirectory)) return { at: 'outside' };
     return { at: 'inside', path: subdirectory === '' ? folder : folder.slice(subdirectory.length + 1) };

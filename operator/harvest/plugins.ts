@@ -16,16 +16,23 @@ const mostSkillPaths = 10_000;
 /** So many addresses of plugins that are kept elsewhere are named. */
 const shownAddresses = 3;
 
+export interface Plugin {
+  /** The group that it gives to the skills in it. */
+  group: string | undefined;
+  /** The path of the first manifest that names it, from the repository's root. */
+  manifest: string;
+}
+
 /** All paths are below the subdirectory. */
 export interface Plugins {
-  /** The group that a plugin's folder gives to the skills in it; undefined where it gives none. */
-  groups: ReadonlyMap<string, string | undefined>;
+  /** By the plugin's folder. */
+  at: ReadonlyMap<string, Plugin>;
   /** Folders in which every SKILL.md is a skill. */
   skillPlaces: ReadonlySet<string>;
   problems: Problem[];
 }
 
-export const noPlugins: Plugins = { groups: new Map(), skillPlaces: new Set(), problems: [] };
+export const noPlugins: Plugins = { at: new Map(), skillPlaces: new Set(), problems: [] };
 
 /** A manifest that stands in the source: its bytes, or why there are none. `path` is below the subdirectory. */
 export interface Manifest {
@@ -58,7 +65,7 @@ class Told {
 
 class Gathering {
   readonly #ground: PluginGround;
-  readonly #groups = new Map<string, string | undefined>();
+  readonly #plugins = new Map<string, Plugin>();
   /** By root: the folders and skills that its plugins list, and whether one of them lists none. */
   readonly #skills = new Map<string, { listed: string[]; all: boolean }>();
   readonly #problems: Problem[] = [];
@@ -69,8 +76,9 @@ class Gathering {
   }
 
   add({ path, bytes }: Manifest): void {
+    const manifest = joinPath(this.#ground.subdirectory, path);
     const say = (reason: ProblemReason, message: string): void => {
-      this.#problems.push(problem(reason, joinPath(this.#ground.subdirectory, path), message));
+      this.#problems.push(problem(reason, manifest, message));
     };
     if (bytes === 'tooLarge' || bytes.length > longestManifest) {
       say('TooLarge', `The manifest has more than ${longestManifest} bytes, so no plugin is taken from it: split it.`);
@@ -83,10 +91,14 @@ class Gathering {
       say('NothingMatched', `The manifest is ${what}, so no plugin is taken from it: correct it.`);
       return;
     }
-    this.#take(entries, say);
+    this.#take(entries, manifest, say);
   }
 
-  #take(entries: readonly PluginEntry[], say: (reason: ProblemReason, message: string) => void): void {
+  #take(
+    entries: readonly PluginEntry[],
+    manifest: string,
+    say: (reason: ProblemReason, message: string) => void,
+  ): void {
     const unclear = new Told();
     const outside = new Told();
     const missing = new Told();
@@ -106,13 +118,15 @@ class Gathering {
       } else {
         const root = this.#rootOf(place);
         if (root === undefined) outside.add('');
-        else if (!this.#ground.isThere(root)) missing.add(root);
-        else if (!this.#groups.has(root) && this.#groups.size === mostPlugins) beyond.add(root);
+        else if (!this.#ground.isThere(root)) missing.add(place.otherwise ?? root);
+        else if (!this.#plugins.has(root) && this.#plugins.size === mostPlugins) beyond.add(root);
         else {
           const before = own.get(root);
           if (before !== undefined && !(before.listed && skills.length > 0)) twice.add(root);
           own.set(root, { listed: skills.length > 0 });
-          if (!this.#groups.has(root)) this.#groups.set(root, this.#groupOf(root, name, unfit));
+          if (!this.#plugins.has(root)) {
+            this.#plugins.set(root, { group: this.#groupOf(root, name, unfit), manifest });
+          }
           this.#list(root, skills, outside, missingSkills);
         }
       }
@@ -176,7 +190,7 @@ class Gathering {
       for (const place of listed) skillPlaces.add(place);
       if (all) skillPlaces.add(root === '' ? 'skills' : root);
     }
-    return { groups: this.#groups, skillPlaces, problems: this.#problems };
+    return { at: this.#plugins, skillPlaces, problems: this.#problems };
   }
 
   /** A plugin's folder below the subdirectory; manifests of the same repository write it from the repository's root. */
@@ -212,6 +226,20 @@ class Gathering {
 }
 
 /** A path as a message may carry it, though nobody has checked that it is one. */
+/** A problem for each manifest that names plugins in which nothing was found. @param filled roots of the others */
+export function emptyPlugins({ at }: Plugins, filled: ReadonlySet<string>): Problem[] {
+  const empty = [...at].filter(([root]) => root !== '' && !filled.has(root));
+  return [...Map.groupBy(empty, ([, { manifest }]) => manifest)].map(([manifest, plugins]) => {
+    const which = shown(plugins[0]![0]);
+    const message =
+      plugins.length === 1
+        ? `Nothing is found in the plugin ${which} that it names: say in spec.include what is to be served of it.`
+        : `Nothing is found in ${plugins.length} plugins that it names, ${which} first: say in spec.include what is to be served of them.`;
+    // Many a plugin has nothing but hooks or servers.
+    return { ...problem('NothingMatched', manifest, message), severity: 'info' };
+  });
+}
+
 const shown = (path: string): string => `"${path === '' ? './' : printable(shortened(path, longestShown))}"`;
 
 const longestShown = 200;

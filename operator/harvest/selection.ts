@@ -15,9 +15,9 @@ import type { Glob } from './globs.ts';
 import { kindLists } from './kinds.ts';
 import { manifestPaths } from './manifest.ts';
 import type { ParserName } from './parsers.ts';
-import type { Plugins } from './plugins.ts';
+import { emptyPlugins, type Plugins } from './plugins.ts';
 import type { HarvestRules } from './rules.ts';
-import { compileRules, concerning, type KindSieve, type Sieve } from './sieve.ts';
+import { belowSubdirectory, compileRules, concerning, type KindSieve, type Sieve } from './sieve.ts';
 import { isExcludedAnywhere, isSkillRoot } from './visibility.ts';
 
 export interface SelectedArtifact {
@@ -136,6 +136,10 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
       name: kind.nameFor(path, base, owner !== undefined),
     };
   });
+  const isListed = kindLists.some((list) => sieve[list].listed);
+  const places = [...[...found.folders].map(({ path }) => path), ...documents.mains].map((path) =>
+    belowSubdirectory(sieve, path),
+  );
   const matched = new Set([...found.matched, ...documents.matched, ...files.matched]);
   const problems = [
     ...ground.problems,
@@ -144,7 +148,8 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
     ...documents.problems,
     ...files.problems,
     ...groups.problems,
-    ...nothingMatched(sieve, matched, found.seen + others.length + files.pack.length),
+    ...(isListed ? [] : emptyPlugins(plugins, filledPlugins(places, plugins))),
+    ...nothingMatched(sieve, matched, found.seen + documents.seen + files.pack.length),
   ];
   return { artifacts: [...skills, ...others], files: files.pack, rejected: found.rejected, problems };
 }
@@ -179,7 +184,7 @@ function groupsOf(
     const root = listed ? '' : pluginAbove(relative, plugins);
     const folder = folderOf(relative);
     const name = nameOf(folder);
-    if (root !== '') groups.set(relative, plugins.groups.get(root));
+    if (root !== '') groups.set(relative, plugins.at.get(root)?.group);
     else if (isSkillRoot(folder) || name === library) continue;
     else if (isLibraryName(name)) groups.set(relative, name);
     else unfit.add(folder);
@@ -195,10 +200,19 @@ function groupsOf(
 }
 
 /** The root of the deepest plugin in which a folder lies; `` for none but the source itself. */
-function pluginAbove(relative: string, { groups }: Plugins): string {
-  let at = groups.size === 0 ? '' : relative;
-  while (at !== '' && !groups.has(at)) at = folderOf(at);
+function pluginAbove(relative: string, plugins: Plugins): string {
+  let at = plugins.at.size === 0 ? '' : relative;
+  while (at !== '' && !plugins.at.has(at)) at = folderOf(at);
   return at;
+}
+
+/** The plugins in which something was found, links among it. @param paths below the subdirectory */
+function filledPlugins(paths: Iterable<string>, plugins: Plugins): Set<string> {
+  const filled = new Set<string>();
+  for (const path of paths) {
+    for (let at = path; at !== ''; at = folderOf(at)) if (plugins.at.has(at)) filled.add(at);
+  }
+  return filled;
 }
 
 /** What a glob of each list was to match. */

@@ -4,9 +4,9 @@ import type { Slices } from '../../catalogue/slices.ts';
 import { SourceFault } from '../reasons.ts';
 import { isWithin } from '../source/path.ts';
 import { compileGlobs, type Glob } from './globs.ts';
-import { documentKinds, type Kind, type KindList, skillKind } from './kinds.ts';
+import { documentKinds, type Kind, type KindList, kindLists, skillKind } from './kinds.ts';
 import type { HarvestRules } from './rules.ts';
-import { isExcludedAnywhere } from './visibility.ts';
+import { hiddenBy, isExcludedAnywhere } from './visibility.ts';
 
 /** Where one kind is looked for. */
 export interface KindSieve {
@@ -65,14 +65,23 @@ export const belowSubdirectory = ({ subdirectory }: Pick<Sieve, 'subdirectory'>,
 export async function concerning(problems: readonly Problem[], sieve: Sieve, slices: Slices): Promise<Problem[]> {
   const found: Problem[] = [];
   for (const problem of problems) {
-    if (concerns(problem.path, sieve)) found.push(problem);
+    if (concerns(problem, sieve)) found.push(problem);
     if (slices.over) await slices.turn();
   }
   return found;
 }
 
-function concerns(path: string, sieve: Sieve): boolean {
+/** What stands in a hidden folder is no loss, unless its name is what keeps it out. */
+function concerns({ path, reason }: Problem, sieve: Sieve): boolean {
   const { subdirectory, exclude } = sieve;
   if (path === '.') return subdirectory === '';
-  return isWithin(path, subdirectory) && !isExcludedAnywhere(belowSubdirectory(sieve, path), exclude);
+  if (!isWithin(path, subdirectory)) return false;
+  const relative = belowSubdirectory(sieve, path);
+  if (isExcludedAnywhere(relative, exclude)) return false;
+  return reason === 'BadFileName' || hiddenBy(relative, (part) => isNamed(part, sieve)) === undefined;
 }
+
+const isNamed = (part: string, sieve: Sieve): boolean =>
+  [sieve.files, ...kindLists.map((list) => sieve[list].globs)].some((globs) =>
+    globs.some(({ dotParts }) => dotParts.has(part)),
+  );
