@@ -46,8 +46,8 @@ answerQuestions<LookQuestion>(async ({ volume: folder, spec: written, again }) =
   const parsed = parseSkillSource(object);
   if (!parsed.ok) throw new Error(parsed.message);
   const { spec } = parsed;
-  const settings = settingsOf(object, spec);
   const limits = effectiveLimits(spec.limits, ceiling);
+  const settings = settingsOf(object, spec, limits);
   const record = again ? records.get(folder) : undefined;
   using deadline = deadlineOf(spec.timeout);
   const began = performance.now();

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { PodSettings } from '../../operator/gateway/render.ts';
 import type { ObjectMeta } from '../../operator/kubernetes/cluster.ts';
 import { list, option } from '../options.ts';
+import type { SourceFlags } from '../source-options.ts';
 
 export interface PodFlags {
   volumeClaim?: string;
@@ -66,9 +67,14 @@ export function addPodOptions(command: Command): Command {
 
 /**
  * @param ownNamespace the namespace that the operator runs in
+ * @param environment where the proxy's variables are looked up, in either case
  * @throws Error when the image is missing, or one of the two that belong together
  */
-export function podSettings(flags: PodFlags, ownNamespace: string): PodSettings | undefined {
+export function podSettings(
+  flags: PodFlags & Pick<SourceFlags, 'denyCidr'>,
+  ownNamespace: string,
+  environment: NodeJS.ProcessEnv = process.env,
+): PodSettings | undefined {
   const { volumeClaim, gatewayImage, callersUrl, callersCaSecret } = flags;
   if (!volumeClaim) return undefined;
   if (!gatewayImage) throw new Error('--volume-claim needs --gateway-image, the image of the pods');
@@ -82,8 +88,24 @@ export function podSettings(flags: PodFlags, ownNamespace: string): PodSettings 
     namespace: flags.operatorNamespace ?? ownNamespace,
     keepTogether: flags.keepTogether,
     operator: callersUrl && callersCaSecret ? { url: callersUrl, caSecret: callersCaSecret } : undefined,
+    ...fetchingOf(flags.denyCidr ?? [], proxyVariables(environment)),
   };
 }
+
+const fetchingOf = (
+  deniedCidrs: readonly string[],
+  environment: Record<string, string>,
+): Pick<PodSettings, 'fetching'> =>
+  deniedCidrs.length === 0 && Object.keys(environment).length === 0 ? {} : { fetching: { deniedCidrs, environment } };
+
+/** The proxy of the installation, which holds for servers that fetch as well. */
+const proxyVariables = (environment: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => {
+      const value = environment[name] || environment[name.toLowerCase()];
+      return value ? [[name, value]] : [];
+    }),
+  );
 
 /** The URL of the gateway that a server beside the operator serves: its Service has the name and the server's own port. */
 export const sidecarUrl =

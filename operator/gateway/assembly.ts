@@ -1,8 +1,13 @@
 // The content of a gateway's index.json, from its spec and what is known of the sources it selects. Pure.
-import type { IndexContent, IndexSource, SourceState } from '../../catalogue/index-file.ts';
+import type { IndexContent, IndexSource, LiveSetting, SourceState } from '../../catalogue/index-file.ts';
 import type { Counts } from '../../catalogue/source-catalogue.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
 import { type Conflict, resolveAddresses, type SourceAddresses } from './addresses.ts';
+
+/** A folder that the servers look at themselves, with the Secret that their pods need for it. */
+export interface LiveView extends LiveSetting {
+  secret: string;
+}
 
 /** What a gateway is told of one source. */
 export interface SourceView {
@@ -13,6 +18,7 @@ export interface SourceView {
   library: string;
   tags: string[];
   refreshSeconds?: number;
+  live?: LiveView;
   published?: PublishedSource;
 }
 
@@ -62,6 +68,7 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
           counts: view.published.counts,
           catalogue: view.published.catalogue,
         }),
+    ...(view.live === undefined ? {} : { live: settingOf(view.live) }),
     moves: moves.get(view.name) ?? [],
   }));
   return {
@@ -77,6 +84,8 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
     totals: totalsOf(views),
   };
 }
+
+const settingOf = ({ url, subdirectory, fileSize }: LiveView): LiveSetting => ({ url, subdirectory, fileSize });
 
 function totalsOf(views: readonly SourceView[]): CatalogueTotals {
   const served = views.flatMap((view) => (view.published === undefined ? [] : [{ ...view, ...view.published }]));

@@ -11,7 +11,7 @@ import {
 import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/kubernetes-error.ts';
 import type { GatewayFaultReason } from '../reasons.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
-import { clusterUrl, type PodSettings, renderDeployment, renderService } from './render.ts';
+import { clusterUrl, type LiveSecret, type PodSettings, renderDeployment, renderService } from './render.ts';
 import { rolloutOf } from './rollout.ts';
 
 export interface GatewayPodsOptions {
@@ -71,9 +71,13 @@ export class GatewayPods {
   }
 
   /** @throws KubernetesError when the API server is away, or somebody else wrote at the same moment */
-  async settle(gateway: KubernetesObject, spec: SkillGatewaySpec): Promise<PodsStanding> {
+  async settle(
+    gateway: KubernetesObject,
+    spec: SkillGatewaySpec,
+    live: readonly LiveSecret[] = [],
+  ): Promise<PodsStanding> {
     const url = clusterUrl(gateway, spec);
-    const wanted = [renderService(gateway, spec), renderDeployment(gateway, spec, this.#options.settings)];
+    const wanted = [renderService(gateway, spec), renderDeployment(gateway, spec, this.#options.settings, live)];
     const found = await Promise.all(wanted.map((manifest) => this.#find(manifest)));
     const obstacle = found.map((child) => child && obstacleOf(child, gateway)).find((one) => one !== undefined);
     if (obstacle !== undefined) return obstacle;

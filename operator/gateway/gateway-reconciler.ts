@@ -12,6 +12,7 @@ import { type Access, accessOf } from './access.ts';
 import { type Assembly, assemble, type SourceView } from './assembly.ts';
 import type { GatewayPods } from './gateway-pods.ts';
 import { type GatewayStanding, gatewayStatus, type PublishedCatalogue } from './gateway-status.ts';
+import { liveSecretsOf } from './live.ts';
 import { selectSources } from './selection.ts';
 
 export interface GatewayReconcilerOptions {
@@ -76,7 +77,8 @@ export class GatewayReconciler {
     }
     const access = await this.#access(key, gateway, parsed.spec);
     const catalogue = await this.#publish(key, gateway, parsed.spec, access);
-    const pods = await gatewayPods?.settle(gateway, parsed.spec);
+    const live = liveSecretsOf(this.#selectedBy(gateway, parsed.spec).selected);
+    const pods = await gatewayPods?.settle(gateway, parsed.spec, live);
     await this.#tell(gateway, {
       ...catalogue,
       ...(access === undefined ? {} : { access }),
@@ -128,10 +130,9 @@ export class GatewayReconciler {
     spec: SkillGatewaySpec,
     access: Access | undefined,
   ): Promise<NonNullable<GatewayStanding['sources']>> {
-    const { cluster, volume, viewOf, log } = this.#options;
+    const { volume, viewOf, log } = this.#options;
     const { namespace, name } = gateway.metadata;
-    const candidates = cluster.sources.list().filter((source) => source.metadata.namespace === namespace);
-    const { selected, missing } = selectSources(spec.sources, candidates);
+    const { selected, missing } = this.#selectedBy(gateway, spec);
     const views = await Promise.all(selected.map((source) => viewOf(source)));
     const { content, conflicts, totals } = this.#assemble(key, spec, views);
     const auth = access === undefined ? {} : { auth: access.setting };
@@ -140,6 +141,11 @@ export class GatewayReconciler {
     if (changed)
       log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');
     return { views, missing };
+  }
+
+  #selectedBy({ metadata: { namespace } }: KubernetesObject, spec: SkillGatewaySpec): ReturnType<typeof selectSources> {
+    const candidates = this.#options.cluster.sources.list().filter((source) => source.metadata.namespace === namespace);
+    return selectSources(spec.sources, candidates);
   }
 
   /** Settling the addresses of many thousand skills takes its time: it is done when a catalogue or the spec changed. */

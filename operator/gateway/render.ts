@@ -19,6 +19,14 @@ export interface PodSettings {
   keepTogether?: Readonly<Record<string, string>> | undefined;
   /** The operator's port for callers, and the Secret whose `ca.crt` its certificate is known by. Left out: servers do not call. */
   operator?: { url: string; caSecret: string } | undefined;
+  /** What holds for the operator's own fetches, and for those of servers with a Live source alike. */
+  fetching?: { deniedCidrs: readonly string[]; environment: Readonly<Record<string, string>> } | undefined;
+}
+
+/** A Live source, and the Secret that servers show its WebDAV server. */
+export interface LiveSecret {
+  source: string;
+  secret: string;
 }
 
 type Owner = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'metadata'>;
@@ -29,13 +37,20 @@ const mcpPort = 8000;
 const metricsPort = 9091;
 const volumePath = '/volume';
 const identityPath = '/var/run/secrets/lyceum.dev/operator';
+const livePath = '/var/run/secrets/lyceum.dev/live';
 /** Kubernetes renews a token when a fifth of this is left. */
 const tokenSeconds = 3600;
 
 /** A rollout that has not come further for so long has failed. */
 const progressDeadlineSeconds = 300;
 
-export function renderDeployment(gateway: Owner, spec: SkillGatewaySpec, settings: PodSettings): ChildManifest {
+/** @param live of the sources that the gateway selects, in any order */
+export function renderDeployment(
+  gateway: Owner,
+  spec: SkillGatewaySpec,
+  settings: PodSettings,
+  live: readonly LiveSecret[] = [],
+): ChildManifest {
   const { namespace, name } = gateway.metadata;
   return {
     apiVersion: 'apps/v1',
@@ -70,10 +85,11 @@ export function renderDeployment(gateway: Owner, spec: SkillGatewaySpec, setting
             ...one,
             labelSelector: { matchLabels: selectorOf(name) },
           })),
-          containers: [containerOf(namespace, name, spec, settings)],
+          containers: [containerOf(namespace, name, spec, settings, live.length > 0)],
           volumes: [
             { name: 'volume', persistentVolumeClaim: { claimName: settings.volumeClaim } },
             ...identityVolumes(settings),
+            ...liveVolumes(live),
           ],
         }),
       },
@@ -123,15 +139,23 @@ function containerOf(
   namespace: string,
   name: string,
   { resources }: SkillGatewaySpec,
-  { image, imagePullPolicy, operator }: PodSettings,
+  { image, imagePullPolicy, operator, fetching }: PodSettings,
+  hasLive: boolean,
 ): Record<string, unknown> {
   const memory = resources.limits?.memory;
   return filled({
     name: 'server',
     image,
     imagePullPolicy,
-    args: ['server', '--volume', volumePath, '--namespace', namespace, '--gateway', name, ...operatorOptions(operator)],
-    env: memory === undefined ? [] : [{ name: 'NODE_OPTIONS', value: heapOptions(memory) }],
+    args: [
+      ...['server', '--volume', volumePath, '--namespace', namespace, '--gateway', name],
+      ...operatorOptions(operator),
+      ...(hasLive ? liveOptions(fetching) : []),
+    ],
+    env: [
+      ...(memory === undefined ? [] : [{ name: 'NODE_OPTIONS', value: heapOptions(memory) }]),
+      ...(hasLive ? Object.entries(fetching?.environment ?? {}).map(([key, value]) => ({ name: key, value })) : []),
+    ],
     ports: [
       { name: 'mcp', containerPort: mcpPort, protocol: 'TCP' },
       { name: 'metrics', containerPort: metricsPort, protocol: 'TCP' },
@@ -149,6 +173,7 @@ function containerOf(
     volumeMounts: [
       { name: 'volume', mountPath: volumePath, readOnly: true },
       ...(operator === undefined ? [] : [{ name: 'operator', mountPath: identityPath, readOnly: true }]),
+      ...(hasLive ? [{ name: 'live', mountPath: livePath, readOnly: true }] : []),
     ],
   });
 }
@@ -170,6 +195,25 @@ function identityVolumes({ operator }: PodSettings): object[] {
   const authority = { name: operator.caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }], optional: true };
   const token = { audience, expirationSeconds: tokenSeconds, path: 'token' };
   return [{ name: 'operator', projected: { sources: [{ serviceAccountToken: token }, { secret: authority }] } }];
+}
+
+const liveOptions = (fetching: PodSettings['fetching']): string[] => [
+  ...['--live-secrets', livePath],
+  ...(fetching === undefined || fetching.deniedCidrs.length === 0
+    ? []
+    : ['--deny-cidr', fetching.deniedCidrs.join(',')]),
+];
+
+/** Of each Secret the keys that are needed, and optional, so that pods start while one is missing. */
+function liveVolumes(live: readonly LiveSecret[]): object[] {
+  if (live.length === 0) return [];
+  const keys = ['username', 'password', 'ca.crt'];
+  const sources = live
+    .toSorted((a, b) => (a.source < b.source ? -1 : 1))
+    .map(({ source, secret }) => ({
+      secret: { name: secret, items: keys.map((key) => ({ key, path: `${source}/${key}` })), optional: true },
+    }));
+  return [{ name: 'live', projected: { sources } }];
 }
 
 /** Node does not look at the limit of its container: it is told three quarters of it, the rest is for what is not heap. */

@@ -24,6 +24,7 @@ import { contentEvent, faultEvent, rejectionEvent } from './source-events.ts';
 import {
   builtOf,
   rememberedBy,
+  type SourceSettings,
   type SourceState,
   settingsOf,
   shownState,
@@ -80,7 +81,7 @@ export class SourceReconciler {
   async view(object: KubernetesObject): Promise<SourceView> {
     const state = await this.#states.of(object);
     const parsed = parseSkillSource(object);
-    if (parsed.ok) state.settings = settingsOf(object, parsed.spec);
+    if (parsed.ok) state.settings = this.#settingsOf(object, parsed.spec);
     return viewOf(object, state);
   }
 
@@ -126,7 +127,7 @@ export class SourceReconciler {
     const chain: Chain = { key, object, state, request, asked };
     const parsed = parseSkillSource(object);
     if (!parsed.ok) return this.#fail(chain, new SourceFault('InvalidSpec', parsed.message));
-    chain.state.settings = settingsOf(object, parsed.spec);
+    chain.state.settings = this.#settingsOf(object, parsed.spec);
     if (parsed.spec.suspend) return this.#suspend(chain);
     return this.#lookWhenDue(chain, parsed.spec, signal);
   }
@@ -156,10 +157,14 @@ export class SourceReconciler {
     return {};
   }
 
+  #settingsOf(object: KubernetesObject, spec: SkillSourceSpec): SourceSettings {
+    return settingsOf(object, spec, effectiveLimits(spec.limits, this.#options.ceiling));
+  }
+
   async #lookWhenDue(chain: Chain, spec: SkillSourceSpec, signal: AbortSignal): Promise<ReconcileResult> {
     const { object, state, request, asked } = chain;
     const { ceiling, now } = this.#options;
-    const settings = settingsOf(object, spec);
+    const settings = this.#settingsOf(object, spec);
     const limits = effectiveLimits(spec.limits, ceiling);
     const digest = specDigest(spec, settings.library, limits);
     const plan = planLook({
@@ -222,7 +227,7 @@ export class SourceReconciler {
         object,
         spec,
         specDigest: digest,
-        settings: settingsOf(object, spec),
+        settings: settingsOf(object, spec, limits),
         limits,
         secret: secret.data,
         record: state.published?.record,

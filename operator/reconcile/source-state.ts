@@ -5,7 +5,8 @@ import type { ArtifactRow, PackFileRow, ProblemRow } from '../../catalogue/sourc
 import type { GitReader } from '../../upstream/git/repository.ts';
 import type { Limits } from '../../upstream/limits.ts';
 import type { SourceAddresses } from '../gateway/addresses.ts';
-import type { SourceView } from '../gateway/assembly.ts';
+import type { LiveView, SourceView } from '../gateway/assembly.ts';
+import { liveSecretOf } from '../gateway/live.ts';
 import type { KubernetesObject } from '../kubernetes/cluster.ts';
 import type { RecordHead } from '../publish/record.ts';
 import { type SourceFaultReason, sourceFaultReasons } from '../reasons.ts';
@@ -61,13 +62,18 @@ export interface SourceSettings {
   library: string;
   tags: string[];
   refreshSeconds?: number;
+  /** Not known from the volume, but from the spec alone. */
+  live?: LiveView;
 }
 
-export function settingsOf(object: KubernetesObject, spec: SkillSourceSpec): SourceSettings {
+export function settingsOf(object: KubernetesObject, spec: SkillSourceSpec, { fileSize }: Limits): SourceSettings {
+  const { url, subdirectory } = spec;
+  const secret = liveSecretOf(spec);
   return {
     library: spec.library ?? object.metadata.name,
     tags: spec.tags,
     ...(spec.refresh === undefined ? {} : { refreshSeconds: parseDuration(spec.refresh) }),
+    ...(secret === undefined ? {} : { live: { url, subdirectory, fileSize, secret } }),
   };
 }
 

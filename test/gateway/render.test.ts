@@ -256,3 +256,34 @@ test('what a gateway serves, and to whom, is no part of the shape of its pods', 
   const annotated = { ...gateway, metadata: { ...gateway.metadata, generation: 9, annotations: { a: 'b' } } };
   assert.deepEqual(renderDeployment(annotated, specOf({}), settings), deployment);
 });
+
+test('a gateway with Live sources mounts exactly the keys that they need, whatever order the sources come in', () => {
+  const live = [
+    { source: 'notes', secret: 'nextcloud' },
+    { source: 'handbook', secret: 'office-cloud' },
+  ];
+  const fetching = { deniedCidrs: ['10.0.0.0/8', 'fd00::/8'], environment: { HTTPS_PROXY: 'http://proxy:3128' } };
+  const rendered = renderDeployment(gateway, specOf({}), { ...settings, fetching }, live);
+  assert.deepEqual(renderDeployment(gateway, specOf({}), { ...settings, fetching }, live.toReversed()), rendered);
+  // biome-ignore lint/suspicious/noExplicitAny: a manifest is looked at as a user does, by any path
+  const pod = (rendered as any).spec.template.spec;
+  const items = (source: string) =>
+    ['username', 'password', 'ca.crt'].map((key) => ({ key, path: `${source}/${key}` }));
+  assert.deepEqual(pod.volumes[1], {
+    name: 'live',
+    projected: {
+      sources: [
+        { secret: { name: 'office-cloud', items: items('handbook'), optional: true } },
+        { secret: { name: 'nextcloud', items: items('notes'), optional: true } },
+      ],
+    },
+  });
+  const [server] = pod.containers;
+  const mountPath = '/var/run/secrets/lyceum.dev/live';
+  assert.deepEqual(server.volumeMounts[1], { name: 'live', mountPath, readOnly: true });
+  assert.deepEqual(server.args.slice(-4), ['--live-secrets', mountPath, '--deny-cidr', '10.0.0.0/8,fd00::/8']);
+  assert.deepEqual(server.env[1], { name: 'HTTPS_PROXY', value: 'http://proxy:3128' });
+
+  const without = JSON.stringify(renderDeployment(gateway, specOf({}), { ...settings, fetching }));
+  assert.doesNotMatch(without, /live-secrets|"live"|proxy|deny/, 'a gateway without any has none of that');
+});

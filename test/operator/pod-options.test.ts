@@ -8,8 +8,17 @@ import type { PodSettings } from '../../operator/gateway/render.ts';
 function settings(...args: string[]): PodSettings | undefined {
   const quiet = { writeErr() {} };
   const command = addPodOptions(new Command().exitOverride().configureOutput(quiet)).parse(args, { from: 'user' });
-  return podSettings(command.opts(), 'own');
+  return podSettings(command.opts(), 'own', {});
 }
+
+test('what holds for fetching is handed on to servers that fetch as well', () => {
+  const flags = { volumeClaim: 'catalogue', gatewayImage: 'lyceum:1', denyCidr: ['10.0.0.0/8'] };
+  const found = podSettings(flags, 'own', { https_proxy: 'http://proxy:3128', NO_PROXY: '.svc', PATH: '/bin' });
+  assert.deepEqual(found?.fetching, {
+    deniedCidrs: ['10.0.0.0/8'],
+    environment: { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.svc' },
+  });
+});
 
 test('without a claim no pods are started', () => {
   assert.equal(settings(), undefined);
