@@ -30,7 +30,7 @@ export function refusal(
   host: string | undefined,
   allowed: AllowedOrigins,
 ): string | undefined {
-  if (rules.hosts !== undefined && !validateHostHeader(host, [...rules.hosts]).ok) {
+  if (rules.hosts !== undefined && !isServed(rules.hosts, host)) {
     return 'Host is not allowed: this server is bound to loopback, use localhost or 127.0.0.1';
   }
   if (origin !== undefined && !isOwn(rules, origin) && !allowed.has(origin)) {
@@ -38,6 +38,16 @@ export function refusal(
   }
   return undefined;
 }
+
+/** Most requests name one host, and parsing it as a URL costs: the last one that was let pass is not parsed again. */
+function isServed(hosts: readonly string[], host: string | undefined): boolean {
+  if (host !== undefined && lastServed.get(hosts) === host) return true;
+  const { ok } = validateHostHeader(host, [...hosts]);
+  if (ok && host !== undefined) lastServed.set(hosts, host);
+  return ok;
+}
+
+const lastServed = new WeakMap<readonly string[], string>();
 
 /** An origin of a host of the gateway's own, at any port: `http://agents.flow.svc:8000`. */
 function isOwn({ own }: AccessRules, origin: string): boolean {

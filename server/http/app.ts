@@ -1,6 +1,5 @@
 // The HTTP face: /mcp for agents, probes and health for the cluster. Everything unusual is answered as JSON.
 import { setTimeout as pause } from 'node:timers/promises';
-import { isJsonContentType } from '@modelcontextprotocol/server';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -17,6 +16,7 @@ import { type AccessRules, addAccess } from './access.ts';
 import { addAuthentication, answerUnauthorized, Unauthorized } from './authentication.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { clientErrorHandler } from './client-errors.ts';
+import { jsonBody, NotJson, UnsupportedMediaType } from './json-body.ts';
 import { addMcp } from './mcp.ts';
 import { addOpenapi } from './openapi.ts';
 import { addProbes } from './probes.ts';
@@ -53,12 +53,14 @@ declare module 'fastify' {
   }
 }
 
-const unlabelled: RequestLabels = { method: 'other', era: 'none' };
+const refused: RequestLabels = { method: 'other', era: 'none' };
 
 export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request costs more than most answers do.
+    childLoggerFactory: (logger) => logger,
     bodyLimit,
     requestTimeout: requestWithinMs,
     connectionTimeout: silentForMs,
@@ -86,27 +88,29 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   addAccess(app, options.access, options.catalogue);
   addAuthentication(app, options.catalogue);
-  app.addHook('onResponse', async (request, reply) => {
-    const { method, era } = request.labels ?? unlabelled;
-    const route = request.routeOptions.url ?? 'unknown';
+  app.addHook('onResponse', (request, reply, done) => {
+    const { labels, client } = request;
     const seconds = reply.elapsedTime / 1000;
-    if (route === '/mcp') options.metrics.request(method, era, seconds);
-    const { client } = request;
-    request.log.debug(
-      { http: request.method, route, status: reply.statusCode, method, era, client, seconds },
-      'request',
-    );
+    if (labels !== undefined || request.routeOptions.url === '/mcp') {
+      const { method, era } = labels ?? refused;
+      options.metrics.request(method, era, seconds);
+    }
+    if (options.logger.isLevelEnabled('debug')) {
+      const route = request.routeOptions.url ?? 'unknown';
+      const said = { http: request.method, route, status: reply.statusCode, ...(labels ?? refused), client, seconds };
+      request.log.debug(said, 'request');
+    }
+    done();
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'There is nothing here; MCP is at /mcp' }));
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    if (!isJsonContentType(request.headers['content-type'] ?? null)) return done(new UnsupportedMediaType());
     try {
-      done(null, JSON.parse(utf8.decode(body as Buffer)));
-    } catch {
-      done(new NotJson());
+      done(null, jsonBody(request.headers['content-type'], body as Buffer));
+    } catch (error) {
+      done(error as Error);
     }
   });
 
@@ -116,11 +120,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   addOpenapi(app);
   return app;
 }
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-class NotJson extends Error {}
-class UnsupportedMediaType extends Error {}
 
 function answerError(
   error: Error & { code?: string; statusCode?: number },

@@ -30,8 +30,9 @@ export function addAuthentication(app: FastifyInstance, catalogue: CurrentCatalo
   app.decorateRequest('client', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     const index = catalogue.snapshot?.index;
-    const access = request.routeOptions.config.access;
-    if (index?.auth === undefined || access === 'open' || request.is404) return done();
+    if (index?.auth === undefined || request.is404) return done();
+    const { access } = request.routeOptions.config;
+    if (access === 'open') return done();
     if (access === 'anonymous' && request.headers.authorization === undefined) return done();
     request.client = clientShown(request, index.auth);
     if (request.client === undefined) answerUnauthorized(request, reply);

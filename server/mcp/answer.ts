@@ -6,5 +6,5 @@ export interface Answer {
   type?: string;
   /** The methods that are allowed, where another one was used. */
   allow?: string;
-  body?: string;
+  body?: string | Buffer;
 }

@@ -11,8 +11,8 @@ import { KeptAnswers } from './kept-answers.ts';
 import type { Question } from './question.ts';
 
 interface Kept {
-  /** The message from behind its id; undefined for a notification, which gets none. */
-  rest: string | undefined;
+  /** The message in UTF-8 from behind its id; undefined for a notification, which gets none. */
+  rest: Buffer | undefined;
   bytes: number;
   touched: Touched | undefined;
 }
@@ -67,7 +67,7 @@ export class FastAnswers {
     let touched: Touched | undefined;
     try {
       const result = await method.answer(params.data as never, { ...context, read: (target) => (touched = target) });
-      const rest = `,"result":${JSON.stringify(this.#onTheWire(finished(result, method, context), context))}}`;
+      const rest = restOf(this.#onTheWire(finished(result, method, context), context));
       if (touched !== undefined) context.read(touched);
       this.#keep(question, context, { rest, bytes: rest.length, touched });
       return answerOf(question, rest);
@@ -86,9 +86,9 @@ export class FastAnswers {
     if (question.id === undefined && status === 202) {
       this.#keep(question, context, { rest: undefined, bytes: 0, touched: undefined });
     } else if (status === 200 && body !== undefined) {
-      const { result } = JSON.parse(body) as { result?: unknown };
+      const { result } = JSON.parse(body.toString()) as { result?: unknown };
       if (result === undefined) return;
-      const rest = `,"result":${JSON.stringify(result)}}`;
+      const rest = restOf(result);
       this.#keep(question, context, { rest, bytes: rest.length, touched: undefined });
     }
   }
@@ -120,7 +120,14 @@ export class FastAnswers {
   }
 }
 
-const answerOf = ({ id }: Question, rest: string | undefined): Answer =>
-  rest === undefined
-    ? { status: 202 }
-    : { status: 200, type: 'application/json', body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)}${rest}` };
+const restOf = (result: unknown): Buffer => Buffer.from(`,"result":${JSON.stringify(result)}}`);
+
+function answerOf({ id }: Question, rest: Buffer | undefined): Answer {
+  if (rest === undefined) return { status: 202 };
+  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`;
+  const length = Buffer.byteLength(head);
+  const body = Buffer.allocUnsafe(length + rest.length);
+  body.write(head);
+  body.set(rest, length);
+  return { status: 200, type: 'application/json', body };
+}
