@@ -18,6 +18,13 @@ interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>;
   // biome-ignore lint/suspicious/noExplicitAny: the two lines type their results differently
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<any>;
+  listPrompts(): Promise<{ prompts: { name: string }[] }>;
+  getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<{ messages: unknown[] }>;
+  complete(params: {
+    ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string };
+    argument: { name: string; value: string };
+    context?: { arguments: Record<string, string> };
+  }): Promise<{ completion: { values: string[] } }>;
   getInstructions(): string | undefined;
   close(): Promise<void>;
 }
@@ -78,6 +85,34 @@ for (const [line, connect] of Object.entries(clients)) {
             text: skillText({ address: 'alpha', description: 'First skill.' }),
           },
         ]);
+      });
+    });
+
+    it('lists prompts, gets one, and is told what is missing', async () => {
+      await using('?library=flatsource', async (client) => {
+        const { prompts } = await client.listPrompts();
+        assert.deepEqual(
+          prompts.map(({ name }) => name),
+          ['flatsource_hello'],
+        );
+        const { messages } = await client.getPrompt({ name: 'flatsource_hello', arguments: { who: 'Ada' } });
+        assert.deepEqual(messages, [{ role: 'user', content: { type: 'text', text: 'Hello, Ada!\n' } }]);
+        await assert.rejects(client.getPrompt({ name: 'flatsource_hello' }), { code: -32602, message: /who/ });
+        await assert.rejects(client.getPrompt({ name: 'deepsource_check' }), { code: -32602 });
+      });
+    });
+
+    it('completes variables of addresses and arguments of prompts', async () => {
+      await using('', async (client) => {
+        const { completion } = await client.complete({
+          ref: { type: 'ref/resource', uri: 'skill://{library}/{skill}' },
+          argument: { name: 'skill', value: '' },
+          context: { arguments: { library: 'flatsource' } },
+        });
+        assert.deepEqual(completion.values, ['alpha', 'beta']);
+        const ref = { type: 'ref/prompt' as const, name: 'flatsource_hello' };
+        const greeting = await client.complete({ ref, argument: { name: 'greeting', value: 'H' } });
+        assert.deepEqual(greeting.completion.values, ['Hello']);
       });
     });
 

@@ -5,12 +5,14 @@ import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index } from '../../catalogue/index-file.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactRow, PackFileRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
+import { keptBody } from '../../server/answers/kept-bodies.ts';
 import { resolve } from '../../server/answers/read.ts';
 import { intersect, settingScope } from '../../server/scope.ts';
 import { buildSnapshot } from '../../server/snapshot/build.ts';
 import { artifactFile } from '../../server/snapshot/keys.ts';
+import { promptNamed } from '../../server/snapshot/snapshot.ts';
 import { sortInSlices } from '../../server/snapshot/sort.ts';
-import { visible } from '../../server/view.ts';
+import { type View, visible } from '../../server/view.ts';
 
 const content: ContentReader = { read: async () => Buffer.alloc(0) };
 
@@ -118,6 +120,53 @@ describe('a snapshot', () => {
   });
 });
 
+describe('the kinds in a snapshot', () => {
+  const kinds = ['skill', 'prompt', 'rule', 'profile'] as const;
+
+  it('stand apart: one name may be a skill, a prompt, a rule and a profile', async () => {
+    const snapshot = await buildSnapshot(
+      indexOf({ name: 's' }),
+      new Map([['s', catalogueOf(kinds.map((kind) => row('a', { kind, description: kind })))]]),
+      content,
+    );
+    const { shelves } = snapshot.libraries.get('s')!;
+    for (const kind of kinds) assert.equal(shelves[kind].at.get('a')!.row.description, kind);
+    assert.deepEqual(
+      kinds.map((kind) => shelves[kind].all[0]!.qualified),
+      ['s/a', 's_a', 's/_rules/a', 's/_profiles/a'],
+    );
+    assert.equal(promptNamed(snapshot, 's_a')!.kind, 'prompt');
+  });
+
+  it('are moved each by moves of its own kind', async () => {
+    const index = indexOf({ name: 's' }, { name: 't', library: 's' });
+    index.sources[1]!.moves = [
+      { kind: 'prompt', from: 'a', to: 't--x_a' },
+      { kind: 'rule', from: 'a', to: 't--x/a' },
+      { kind: 'profile', from: 'a' },
+    ];
+    const rows = () => catalogueOf(kinds.map((kind) => row('a', { kind })));
+    const catalogues = new Map([
+      ['s', rows()],
+      ['t', rows()],
+    ]);
+    const { shelves } = (await buildSnapshot(index, catalogues, content)).libraries.get('s')!;
+    const addresses = (kind: (typeof kinds)[number]) =>
+      shelves[kind].all.map(({ address, from }) => [address, from.name]);
+    assert.deepEqual(addresses('skill'), [['a', 's']], 'the first has the right where nothing is said');
+    assert.deepEqual(addresses('prompt'), [
+      ['a', 's'],
+      ['t--x_a', 't'],
+    ]);
+    assert.deepEqual(addresses('rule'), [
+      ['a', 's'],
+      ['t--x/a', 't'],
+    ]);
+    assert.deepEqual(addresses('profile'), [['a', 's']]);
+    assert.deepEqual([shelves.skill.depth, shelves.rule.depth], [1, 2]);
+  });
+});
+
 describe('sorting in slices', () => {
   it('gives what sorting at once gives, equal items in the order they had', async () => {
     for (const length of [0, 1, 1024, 1025, 5000]) {
@@ -139,6 +188,45 @@ describe('views', () => {
     assert.equal(visible(snapshot, []), all, 'scopes that see nothing push nobody out');
     for (let at = 0; at < 64; at++) visible(snapshot, [{ tags: ['s', `tag-${at}`] }]);
     assert.notEqual(visible(snapshot, []), all, 'the longest unused goes first');
+  });
+});
+
+describe('the body of an index', () => {
+  it('is made once for all views of one scope, and again for another', async () => {
+    const rows = [row('a'), row('b')];
+    const snapshot = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf(rows)]]), content);
+    let made = 0;
+    const make = (): string => `made ${++made}`;
+    const view = visible(snapshot, []);
+    assert.equal(keptBody(view, 's', make), 'made 1');
+    assert.equal(keptBody(view, 's', make), 'made 1');
+    assert.equal(keptBody({ ...view }, 's', make), 'made 1');
+    assert.equal(keptBody(view, 't', make), 'made 2');
+    assert.equal(keptBody(visible(snapshot, [{ tags: ['s'] }]), 's', make), 'made 3');
+    const next = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf(rows)]]), content);
+    assert.equal(keptBody(visible(next, []), 's', make), 'made 4');
+  });
+
+  it('is kept within bounds: those used last, and none that is huge', async () => {
+    const snapshot = await buildSnapshot(indexOf({ name: 's' }), new Map([['s', catalogueOf([row('a')])]]), content);
+    const view = visible(snapshot, []);
+    const made: string[] = [];
+    const read = (address: string, length: number): number =>
+      keptBody(view, address, () => {
+        made.push(address);
+        return 'x'.repeat(length);
+      }).length;
+    const mebi = 1024 * 1024;
+    for (let at = 0; at < 7; at++) read(`index-${at}`, mebi);
+    read('index-0', mebi);
+    read('huge', 5 * mebi);
+    read('huge', 5 * mebi);
+    read('more', mebi);
+    read('index-0', mebi);
+    read('index-6', mebi);
+    assert.deepEqual(made.slice(7), ['huge', 'huge', 'more']);
+    read('index-1', mebi);
+    assert.equal(made.at(-1), 'index-1', 'the longest unused went first');
   });
 });
 
@@ -207,17 +295,32 @@ describe('intersected scopes', () => {
       names.map((name) => [
         name,
         catalogueOf(
-          Array.from({ length: 6 }, (_, at) => row(`${name}-${at}`, { group: pick(['g', 'h', 'lab', 'i']) })),
+          Array.from({ length: 9 }, (_, at) =>
+            at < 6
+              ? row(`${name}-${at}`, { group: pick(['g', 'h', 'lab', 'i']) })
+              : row(`${name}-${at}`, { kind: ['prompt', 'rule', 'profile'][at - 6]! }),
+          ),
           [{ row: 'file', path: `${name}.md`, digest: '', size: 0, mediaType: 'text/markdown', text: true }],
         ),
       ]),
     );
     const snapshot = await buildSnapshot(index, catalogues, content);
     const files = [...snapshot.libraries.values()].flatMap((library) => library.files);
+    const artifacts = [...snapshot.libraries.values()].flatMap(({ shelves }) =>
+      [shelves.skill, shelves.prompt, shelves.rule, shelves.profile].flatMap(({ all }) => all),
+    );
+    assert.equal(artifacts.length, 45);
+    const shown = ({ libraries }: View) =>
+      [...libraries.values()].flatMap(({ artifacts: { skill, prompt, rule, profile } }) => [
+        ...skill,
+        ...prompt,
+        ...rule,
+        ...profile,
+      ]);
     const scope = () =>
       settingScope({
         library: pick(['', 'lib', 'lab', 'g', 'h', 'none']),
-        tags: pick([[], ['red'], ['new', 'a'], ['skill'], ['none']]),
+        tags: pick([[], ['red'], ['new', 'a'], ['skill'], ['prompt', 'old'], ['rule'], ['none']]),
       });
     let narrowed = 0;
     for (let round = 0; round < 2000; round++) {
@@ -228,8 +331,11 @@ describe('intersected scopes', () => {
         both.skills.map(({ qualified }) => qualified),
         turned.skills.map(({ qualified }) => qualified),
       );
+      assert.deepEqual(new Set(shown(both)), new Set(artifacts.filter(both.sees)), 'what is shown is what is seen');
+      assert.deepEqual(both.prompts, snapshot.prompts.filter(both.sees));
+      assert.deepEqual(both.skills, snapshot.skills.filter(both.sees));
       for (const level of [one, two].map((each) => visible(snapshot, each))) {
-        for (const skill of snapshot.skills) assert.ok(!both.sees(skill) || level.sees(skill));
+        for (const one of artifacts) assert.ok(!both.sees(one) || level.sees(one));
         for (const file of files) assert.ok(!both.seesFile(file) || level.seesFile(file));
         if (both.skills.length < level.skills.length) narrowed++;
       }
