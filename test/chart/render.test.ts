@@ -390,3 +390,9 @@ test('names and namespaces that look like numbers stay text', async () => {
     assert.equal(metadata.labels?.['app.kubernetes.io/instance'], '123', kind);
   }
 });
+
+test('a release may have a dot in its name, which no Service may', async () => {
+  const all = await objects(helm4, { release: 'team.lyceum' });
+  assert.equal(only(all, 'Service').metadata.name, 'team-lyceum-operator');
+  assert.ok(argumentsOf(all).includes('--callers-url=https://team-lyceum-operator.skills.svc:9443'));
+});

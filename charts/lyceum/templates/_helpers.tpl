@@ -44,8 +44,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 
 {{- /* The Service of the operator's port for its servers; its certificate is in a Secret of that name with -tls. */}}
 {{- define "lyceum.callersService" -}}
-{{- $name := include "lyceum.fullname" . }}
-{{- /* The name of a Service begins with a letter. */}}
+{{- /* The name of a Service begins with a letter and has no dot. */}}
+{{- $name := include "lyceum.fullname" . | replace "." "-" }}
 {{- printf "%s-operator" (regexMatch "^[0-9]" $name | ternary (printf "lyceum-%s" $name) $name | trunc 54 | trimSuffix "-") }}
 {{- end }}
 
