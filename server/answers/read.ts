@@ -2,9 +2,10 @@
 import { addressScheme, listedUri } from '../../catalogue/address.ts';
 import type { FileRow } from '../../catalogue/source-catalogue.ts';
 import { artifactFile } from '../snapshot/keys.ts';
-import { type Artifact, mainFile, type Shelf, type SourceContent } from '../snapshot/snapshot.ts';
+import { type Artifact, mainFile, type PackFile, type Shelf } from '../snapshot/snapshot.ts';
 import type { View, VisibleLibrary } from '../view.ts';
 import { filesBody, type IndexedKind, indexBody, manifestBody } from './bodies.ts';
+import { indexName, skillIndexBody } from './discovery.ts';
 import { keptBody } from './kept-bodies.ts';
 
 /** What a read touches, for the metric of reads. */
@@ -19,7 +20,7 @@ export interface Touched {
 export type Target = Touched & { mimeType: string } & (
     | { text: string }
     | { manifestOf: Artifact }
-    | { file: FileRow; from: SourceContent; listed: string }
+    | { file: FileRow; owner: Artifact | PackFile; listed: string }
   );
 
 /** One element of a `resources/read` result. */
@@ -46,6 +47,10 @@ export function resolve(view: View, uri: string): Target | undefined {
 }
 
 function resolveIndex(view: View, name: string): Target | undefined {
+  if (name === indexName) {
+    const text = keptBody(view, name, () => skillIndexBody(view));
+    return { kind: 'index', library: '', mimeType: 'application/json', text };
+  }
   const isLibrary = view.snapshot.libraries.has(name);
   const skills = isLibrary ? view.libraries.get(name)?.artifacts.skill : view.groups.get(name);
   if (skills === undefined) return undefined;
@@ -78,7 +83,7 @@ function resolveContent(view: View, visible: VisibleLibrary, rest: string): Targ
   }
   const file = library.fileAt.get(rest);
   if (file === undefined || !view.seesFile(file)) return undefined;
-  return fileTarget('file', file.from, file.row, `${library.name}/${file.row.path}`);
+  return fileTarget('file', file, file.row, `${library.name}/${file.row.path}`);
 }
 
 /** @param at where the index stands: a group's name, or the address below the library */
@@ -120,15 +125,15 @@ function resolveIn(view: View, { artifact, taken }: Found, segments: readonly st
   }
   const asSkill = kind === 'skill' && (path === '' || path === 'SKILL.md');
   const file = asSkill || path === '' ? mainFile(row) : artifactFile(row, path);
-  return file && fileTarget(kind, from, file, `${qualified}/${asSkill ? 'SKILL.md' : file.path}`);
+  return file && fileTarget(kind, artifact, file, `${qualified}/${asSkill ? 'SKILL.md' : file.path}`);
 }
 
-const fileTarget = (kind: ReadKind, from: SourceContent, file: FileRow, address: string): Target => ({
+const fileTarget = (kind: ReadKind, owner: Artifact | PackFile, file: FileRow, address: string): Target => ({
   kind,
-  library: from.library,
+  library: owner.from.library,
   mimeType: file.mediaType,
   file,
-  from,
+  owner,
   listed: listedUri(address),
 });
 

@@ -16,6 +16,7 @@ import { type AccessRules, addAccess } from './access.ts';
 import { addAuthentication, answerUnauthorized, Unauthorized } from './authentication.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { clientErrorHandler } from './client-errors.ts';
+import { addDiscovery } from './discovery.ts';
 import { jsonBody, NotJson, UnsupportedMediaType } from './json-body.ts';
 import { addMcp } from './mcp.ts';
 import { addOpenapi } from './openapi.ts';
@@ -116,6 +117,7 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
   addMcp(app, options);
+  addDiscovery(app, options);
   addReindex(app, options);
   addOpenapi(app);
   return app;

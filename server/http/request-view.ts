@@ -1,6 +1,6 @@
 // What a request may see: the ceilings above it and its own scope, as a view. The one way from a request to content.
 import type { FastifyRequest } from 'fastify';
-import { intersect, requestScope, settingScope } from '../scope.ts';
+import { intersect, requestScope, type Scope, settingScope } from '../scope.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { ceilingOf } from '../tokens.ts';
 import { type View, visible } from '../view.ts';
@@ -13,11 +13,14 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
 }
 
-/** @throws Unauthorized */
-export function viewOf(request: FastifyRequest, snapshot: Snapshot): View {
+/**
+ * @param within what the route itself narrows, by its path
+ * @throws Unauthorized
+ */
+export function viewOf(request: FastifyRequest, snapshot: Snapshot, within: Scope = []): View {
   const { index } = snapshot;
   const client = clientOf(request, index);
   const above = client === undefined ? [] : ceilingOf(index.auth!, client);
   const own = requestScope(request.headers, queryOf(request));
-  return visible(snapshot, intersect(settingScope(index.scope), above, own));
+  return visible(snapshot, intersect(settingScope(index.scope), above, within, own));
 }
