@@ -5,19 +5,21 @@ import { describe, it } from 'node:test';
 import type { ScopeSetting } from '../../catalogue/index-file.ts';
 import { tools } from '../../server/answers/tools.ts';
 import { methods } from '../../server/mcp/methods.ts';
-import { type CatalogueFixture, type SourceFixture, serveCatalogue } from './support/gateway.ts';
+import { type CatalogueFixture, type SkillFixture, type SourceFixture, serveCatalogue } from './support/gateway.ts';
 import { call } from './support/mcp.ts';
+import { spoken } from './support/raw.ts';
 
 /** Stands in every text that is hidden; and every name that is hidden has `hidden` in it. */
 const canary = 'CANARY';
 
-const hiddenFrom = (name: string, library: string, group: string): SourceFixture => ({
+const hiddenFrom = (name: string, library: string, group: string, ...more: SkillFixture[]): SourceFixture => ({
   name,
   library,
   tags: ['private', 'hidden-tag'],
   skills: [
     { address: 'hidden-skill', description: canary, group, files: { 'hidden dir/hidden.txt': canary } },
     { address: 'hidden-other', description: canary, group: 'hidden-group' },
+    ...more,
   ],
   prompts: [
     {
@@ -47,7 +49,11 @@ const catalogue: CatalogueFixture = {
       files: { 'public.md': 'public' },
     },
     hiddenFrom('hidden-a', 'notes', 'writing'),
-    hiddenFrom('hidden-b', 'hidden-lib', 'writing'),
+    hiddenFrom('hidden-b', 'hidden-lib', 'writing', {
+      address: 'hidden-one',
+      description: canary,
+      files: { 'hidden dir/hidden.txt': canary },
+    }),
   ],
 };
 
@@ -90,6 +96,21 @@ const repeatable = ({ uri, name, arguments: args, ref }: Record<string, unknown>
   [uri, name, ref, args].flatMap((value) =>
     typeof value === 'object' && value !== null ? repeatable(value as Record<string, unknown>) : (value ?? []),
   ) as string[];
+
+/** A path as it stands in the request, which no client mends. */
+function http(path: string, reveals = true): Ask {
+  const own: Ask = {
+    what: `GET ${path}`,
+    async answer(url, { query, headers }) {
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      const head = [`GET ${path}${query} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...lines, '\r\n'];
+      return await spoken(url, head.join('\r\n'));
+    },
+    sent: [path],
+    reveals,
+  };
+  return path.includes('hidden') ? { ...own, absent: http(path.replaceAll('hidden', 'absent'), reveals) } : own;
+}
 
 const skills = ['skill://hidden-lib/hidden-skill', 'skill://notes/hidden-skill', 'skill://notes/hidden-other'];
 const addresses = [
@@ -140,6 +161,7 @@ const someAsks: Ask[] = [
   mcp('resources/templates/list', {}, false),
   mcp('resources/read', { uri: 'skill://notes/hidden-skill' }),
   mcp('resources/read', { uri: 'skill://hidden-lib/hidden.md' }),
+  mcp('resources/read', { uri: 'skill://index.json' }),
   mcp('resources/read', { uri: 'skill://notes' }),
   mcp('resources/read', { uri: 'skill://writing' }),
   ...['_files', '_rules', '_profiles'].map((place) => mcp('resources/read', { uri: `skill://notes/${place}` })),
@@ -177,6 +199,32 @@ const asks: Ask[] = [
   ...addresses.map((uri) => tool('read_resource', { uri })),
   ...crooked.map((uri) => ({ ...tool('read_resource', { uri }), reveals: false })),
 ];
+
+const folder = '/.well-known/agent-skills';
+const pages: Ask[] = [
+  ...['', '/notes', '/hidden-lib'].map((library) => http(`${library}${folder}/index.json`)),
+  http(`${folder}/hidden-one.zip`),
+  http(`${folder}/hidden-one/SKILL.md`),
+  http(`${folder}/hidden-one/hidden%20dir/hidden.txt`),
+  http(`/hidden-lib${folder}/hidden-one.zip`),
+  http(`/hidden-lib${folder}/hidden-one/SKILL.md`),
+  http(`/hidden-lib${folder}/hidden-skill/SKILL.md`),
+  http(`/%68idden-lib${folder}/hidden-one/SKILL.md`),
+];
+const crookedPages: Ask[] = [
+  `/notes/../hidden-lib${folder}/hidden-one/SKILL.md`,
+  `/notes/%2e%2e/hidden-lib${folder}/hidden-one/SKILL.md`,
+  `/notes%2f..%2fhidden-lib${folder}/hidden-one/SKILL.md`,
+  `/hidden-lib%00${folder}/index.json`,
+  `${folder}/minutes/../hidden-one/SKILL.md`,
+  `${folder}/minutes/%2e%2e/hidden-one/SKILL.md`,
+  `${folder}/minutes%2f..%2fhidden-one/SKILL.md`,
+  `${folder}/../agent-skills/hidden-one/SKILL.md`,
+  `${folder}//hidden-one/SKILL.md`,
+  `${folder}/%68idden-one/%53KILL.md`,
+  `${folder}/hidden-lib/hidden-one/SKILL.md`,
+  `http://localhost${folder}/hidden-one/SKILL.md`,
+].map((path) => http(path, false));
 
 /** Who sees the public part of `notes` and no more, each another way. */
 const ceilings: [what: string, gateway: ScopeSetting, token: ScopeSetting | undefined][] = [
@@ -244,7 +292,7 @@ it('every method and every tool is asked', () => {
 
 it('each ask shows what is hidden to who may see it', async (test) => {
   const { url } = await serveCatalogue(test, catalogue);
-  for (const { what, answer, sent, reveals } of asks) {
+  for (const { what, answer, sent, reveals } of [...asks, ...pages]) {
     for (const era of ['modern', 'legacy'] as const) {
       const { body } = await answer(url, { query: '?skills=full', headers: {}, era });
       assert.equal(/CANARY|hidden/.test(without(sent, body)), reveals, `${what}: ${body}`);
@@ -275,7 +323,9 @@ for (const [what, gateway, token] of ceilings) {
       const { url } = await serveCatalogue(test, fixture);
       for (const [at, trick] of tricks.entries()) {
         const request: Tricked = { ...trick, headers: { ...trick.headers, ...own }, era: at % 2 ? 'modern' : 'legacy' };
-        for (const { what: ask, answer, sent } of at === 0 ? asks : someAsks) {
+        for (const { what: ask, answer, sent } of at === 0
+          ? [...asks, ...pages, ...crookedPages]
+          : [...someAsks, ...pages]) {
           const { body } = await answer(url, request);
           const rest = without(sent, body);
           assert.ok(
@@ -288,7 +338,7 @@ for (const [what, gateway, token] of ceilings) {
 
     it('what is above it looks like what is not there', async (test) => {
       const { url } = await serveCatalogue(test, fixture);
-      for (const { what: ask, answer, absent } of asks) {
+      for (const { what: ask, answer, absent } of [...asks, ...pages]) {
         if (absent === undefined) continue;
         for (const era of ['modern', 'legacy'] as const) {
           const request: Tricked = { query: '', headers: own, era };
