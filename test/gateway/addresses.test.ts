@@ -27,6 +27,50 @@ test('two sources with one skill name: the older keeps the address, the other mo
   ]);
 });
 
+test('prompts, rules and profiles move as skills do, each with the address that people see in its row', () => {
+  const of = (kind: string, name: string, folder: string) => ({ kind, address: name, name, folder });
+  const kinds = [
+    of('prompt', 'review', 'prompts/review'),
+    of('rule', 'style', 'rules/style'),
+    of('profile', 'ann', 'agents/ann'),
+  ];
+  const { moves, conflicts } = resolveAddresses([
+    claimant('old', [skill('style'), ...kinds]),
+    claimant('young', kinds),
+  ]);
+  assert.deepEqual(moves.get('young'), [
+    { kind: 'prompt', from: 'review', to: 'young--prompts-review_review' },
+    { kind: 'rule', from: 'style', to: 'young--rules-style/style' },
+    { kind: 'profile', from: 'ann', to: 'young--agents-ann/ann' },
+  ]);
+  assert.deepEqual(conflicts, [
+    { address: 'tools_review', source: 'young', movedTo: 'tools_young--prompts-review_review' },
+    { address: 'tools/_rules/style', source: 'young', movedTo: 'tools/_rules/young--rules-style/style' },
+    { address: 'tools/_profiles/ann', source: 'young', movedTo: 'tools/_profiles/young--agents-ann/ann' },
+  ]);
+});
+
+test('a prompt that an author called like a moved one keeps its name, the moved one gets another', () => {
+  const prompt = (address: string, folder: string) => ({ kind: 'prompt', address, name: address, folder });
+  const taken = 'young--prompts-x_x';
+  const { moves } = resolveAddresses([
+    claimant('old', [prompt('x', 'prompts/x'), prompt(taken, `prompts/${taken}`)]),
+    claimant('young', [prompt('x', 'prompts/x')]),
+  ]);
+  const hash = createHash('sha256').update('prompts/x').digest('hex');
+  assert.deepEqual(moves.get('young'), [{ kind: 'prompt', from: 'x', to: `young--prompts-x-${hash.slice(0, 8)}_x` }]);
+  const all = [taken, `young--prompts-x-${hash.slice(0, 8)}_x`, `young--prompts-x-${hash}_x`];
+  const full = resolveAddresses([
+    claimant(
+      'old',
+      ['x', ...all].map((name) => prompt(name, name)),
+    ),
+    claimant('young', [prompt('x', 'prompts/x')]),
+  ]);
+  assert.deepEqual(full.moves.get('young'), [{ kind: 'prompt', from: 'x' }]);
+  assert.deepEqual(full.conflicts, [{ address: 'tools_x', source: 'young' }]);
+});
+
 test('the same name in two libraries is no conflict', () => {
   const { moves, conflicts } = resolveAddresses([
     claimant('one', [skill('loki')], [], 'a'),

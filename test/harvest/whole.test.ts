@@ -8,9 +8,9 @@ import {
   packFileRowSchema,
   problemRowSchema,
 } from '../../catalogue/source-catalogue.ts';
-import { harvest, type KnownContents } from '../../operator/harvest/harvest.ts';
+import { type HarvestRules, harvest, type KnownContents } from '../../operator/harvest/harvest.ts';
 import type { Tree } from '../../operator/source/source.ts';
-import { addresses, type Files, harvested, MemoryBlobs, rulesOf, skillText, treeOf } from './support.ts';
+import { type Files, harvested, MemoryBlobs, rulesOf, skillText, treeOf } from './support.ts';
 
 /** Numbers from 0 to below 1, the same for the same seed. */
 function randomOf(seed: number): () => number {
@@ -177,27 +177,90 @@ function randomFiles(random: () => number): Files {
   return files;
 }
 
+/** The same for the other kinds, with manifests of plugins over them. */
+function randomPack(random: () => number): Files {
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
+  const folders = [
+    'prompts',
+    'commands',
+    'agents',
+    'rules',
+    'profiles',
+    '.github',
+    '.claude',
+    '.cursor',
+    'instructions',
+    'x',
+    'p q',
+  ];
+  const names = [
+    'a.md',
+    'a.md',
+    'A.md',
+    'a.prompt.md',
+    'RULE.md',
+    'x.md',
+    'x.mdc',
+    'x.agent.md',
+    'x.instructions.md',
+    'README.md',
+  ];
+  const files: Files = {};
+  const path = (): string =>
+    [...Array.from({ length: Math.floor(random() * 4) }, () => pick(folders)), pick(names)].join('/');
+  for (let at = 0; at < 5 + random() * 60; at++) {
+    files[path()] = pick<Files[string]>([
+      '',
+      '# text',
+      'Uses {{ x }}.',
+      '---\narguments: [{name: x}]\n---\n{{ x }} $1',
+      '---\narguments: [{name: x, required: true, default: 1}]\n---\n{{ x }}',
+      '---\nnever closed\n',
+      '---\nglobs: **/*\n---\n',
+      Buffer.from([0xff]),
+      'x'.repeat(3000),
+      { link: pick(['a.md', '../x', '../prompts/a.md', 'gone']) },
+    ]);
+  }
+  for (const at of ['AGENTS.md', 'CLAUDE.md', 'skills/s/SKILL.md']) if (random() < 0.5) files[at] = skillText('s');
+  const plugins = folders
+    .slice(3)
+    .map((source) => ({ name: source, source: pick([source, `./${source}/`, `../${source}`, './']) }));
+  files[pick(['marketplace.json', '.claude-plugin/marketplace.json', 'x/marketplace.json'])] = JSON.stringify({
+    plugins,
+  });
+  return files;
+}
+
 test('discovered is served, duplicates and rejected, in the order of no list, whatever the tree', async () => {
   const random = randomOf(20261130);
   const limits = { files: 1000, fileSize: 2000, totalSize: 1_000_000 };
   let discovered = 0;
   let duplicates = 0;
   let moved = 0;
-  for (let round = 0; round < 300; round++) {
-    const files = randomFiles(random);
-    const include = [{}, { skills: ['**'] }, { skills: ['**/SKILL.md', 'SKILL.md'], files: ['**/*', '.hidden/**'] }][
-      round % 3
-    ]!;
+  const seen = { skill: 0, prompt: 0, rule: 0, profile: 0 };
+  for (let round = 0; round < 400; round++) {
+    const files = round % 4 === 3 ? randomPack(random) : randomFiles(random);
+    const lists: HarvestRules['include'][] = [
+      {},
+      { skills: ['**'], prompts: ['**/*.md'], rules: ['**', '.cursor/**'], profiles: ['**/*'] },
+      { skills: ['**/SKILL.md', 'SKILL.md'], files: ['**/*', '.hidden/**'] },
+    ];
+    const include = lists[Math.floor(random() * lists.length)]!;
     const result = await harvested(files, { include, limits });
     const { counts, artifacts, files: pack, problems } = result;
-    assert.equal(counts.discovered, counts.skills + counts.duplicates + counts.rejected, JSON.stringify(files));
-    assert.equal(counts.skills, artifacts.length);
+    const served = counts.skills + counts.prompts + counts.rules + counts.profiles;
+    assert.equal(counts.discovered, served + counts.duplicates + counts.rejected, JSON.stringify(files));
+    assert.equal(served, artifacts.length);
     assert.equal(counts.files, pack.length);
     assert.equal(counts.problems, problems.length);
-    assert.equal(new Set(addresses(result)).size, artifacts.length, 'every artifact has an address of its own');
+    const keys = artifacts.map(({ kind, address }) => `${kind} ${address}`);
+    assert.equal(new Set(keys).size, artifacts.length, 'every artifact has an address of its own');
     for (const artifact of artifacts) {
       artifactRowSchema.parse(artifact);
-      assert.ok(artifact.files.some(({ path }) => path === 'SKILL.md'));
+      assert.ok(artifact.files.some(({ path }) => path === artifact.main));
+      assert.equal(artifact.prompt !== undefined, artifact.kind === 'prompt');
+      seen[artifact.kind as keyof typeof seen]++;
       assert.equal(new Set(artifact.files.map(({ path }) => path)).size, artifact.files.length);
     }
     pack.map((row) => packFileRowSchema.parse(row));
@@ -213,6 +276,7 @@ test('discovered is served, duplicates and rejected, in the order of no list, wh
     moved += problems.filter(({ reason }) => reason === 'Moved').length;
   }
   assert.ok(discovered > 500 && duplicates > 20 && moved > 20, `${discovered} ${duplicates} ${moved}`);
+  for (const [kind, count] of Object.entries(seen)) assert.ok(count > 200, `${count} of kind ${kind}`);
 });
 
 test('fifty thousand entries are harvested quickly, and nothing else is held up', async () => {

@@ -30,6 +30,20 @@ const publication: Publication = {
   ],
 };
 
+test('a source tells how many of each kind it serves, and of none but skills that there are none', () => {
+  const told = (counts: Partial<Publication['counts']>): string => {
+    const none = { skills: 0, files: 0, problems: 0 };
+    const published = { ...publication, counts: { ...publication.counts, ...none, ...counts } };
+    return conditions(statusOf({ state: 'ready' }, published)).Ready!.message;
+  };
+  assert.equal(
+    told({ skills: 1, prompts: 2, rules: 1, profiles: 3, files: 1 }),
+    'Serving 1 skill, 2 prompts, 1 rule, 3 profiles, 1 pack file',
+  );
+  assert.equal(told({ prompts: 1 }), 'Serving 1 prompt');
+  assert.equal(told({ problems: 2 }), 'Serving 0 skills; 2 problems');
+});
+
 function conditions(status: Record<string, unknown>): Record<string, Condition> {
   return Object.fromEntries((status.conditions as Condition[]).map((condition) => [condition.type, condition]));
 }

@@ -75,6 +75,29 @@ test('something rejected is exit 1', async () => {
   assert.match(output, /1 skill of 2 would be served, 1 rejected/);
 });
 
+test('every kind is counted, and may be listed from the command line', async () => {
+  const pack = await folder('kinds', {
+    'skills/one/SKILL.md': skillText('one'),
+    'prompts/ask.md': '---\narguments: [{name: what}]\n---\n{{ what }}',
+    'prompts/bad.md': '{{ what }}',
+    'ask/other.prompt.md': 'x',
+    'AGENTS.md': '# Agents',
+    'people/ann.md': 'x',
+  });
+  const plain = await check(pack);
+  assert.equal(plain.code, 1);
+  assert.match(plain.output, /: 1 skill, 1 prompt, 1 rule of 4 would be served, 1 rejected, 2 problems$/m);
+  const lists = ['--skills', 'none', '--prompts', 'ask/*', '--rules', 'none', '--profiles', 'people/*'];
+  const { sources } = JSON.parse((await check('--json', pack, ...lists)).output);
+  assert.deepEqual(
+    [sources[0].skills, sources[0].rules, sources[0].profiles.map(({ address }: { address: string }) => address)],
+    [[], [], ['ann']],
+  );
+  assert.deepEqual(sources[0].prompts, [
+    { address: 'other', name: 'other', version: '0.0.0', folder: 'ask/other', dialect: 'copilot', arguments: [] },
+  ]);
+});
+
 test('--json prints one document with counts, skills and problems', async () => {
   const { code, output } = await check('--json', await folder('json', { 'skills/empty/SKILL.md': '' }));
   assert.equal(code, 1);

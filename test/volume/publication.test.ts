@@ -47,6 +47,20 @@ test('what a source publishes is read back byte for byte', async () => {
   assert.equal(header.size, harvest.size);
 });
 
+test('what a prompt takes and how it is called by people is read back as it was', async () => {
+  await using folder = await temporaryFolder();
+  const volume = await Volume.open(folder.path);
+  const taken = [
+    { name: 'who', description: 'Whom to greet.', required: true },
+    { name: 'greeting', required: false, default: 'Hello' },
+  ];
+  const harvest = harvestOf(skills);
+  const prompt = { ...harvest.artifacts[0]!, kind: 'prompt', title: 'A greeting', main: 'hello.md' };
+  harvest.artifacts = [{ ...prompt, prompt: { dialect: 'placeholders', arguments: taken } }];
+  const { catalogue } = await publishSource(volume, source, { harvest, revision: 'v1', segments: [] });
+  assert.deepEqual((await readSourceCatalogue(folder.path, catalogue)).artifacts, harvest.artifacts);
+});
+
 test('index.json is written last, and everything is synced before it is renamed', async () => {
   await using folder = await temporaryFolder();
   const steps: Step[] = [];
