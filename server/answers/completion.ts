@@ -37,7 +37,7 @@ export function templateCompletion(
   if (at === -1) return undefined;
   const library = view.libraries.get(filled.get('library') ?? '');
   if (variable === 'library') return complete(at === 0 ? indexNames(view) : libraryNames(view), typed);
-  if (variable === 'skill' && library !== undefined) return complete(skillNames(library), typed);
+  if (variable === 'skill' && library !== undefined) return complete(skillNames(library, typed.toLowerCase()), typed);
   if (variable === 'path' && library !== undefined) return complete(pathsOf(view, library, filled.get('skill')), typed);
   return complete([], typed);
 }
@@ -47,9 +47,18 @@ const libraryNames = ({ libraries }: View): string[] =>
 
 const indexNames = (view: View): string[] => [...libraryNames(view), ...view.groups.keys()].sort(byAscii);
 
-/** A second address has a slash, which a variable cannot hold. */
-function* skillNames({ artifacts }: VisibleLibrary): Generator<string> {
-  for (const { address } of artifacts.skill) if (!address.includes('/')) yield address;
+/** Those that begin so: of a large library only they are looked at. A second address has a slash, which no variable holds. */
+function* skillNames({ artifacts: { skill: skills } }: VisibleLibrary, start: string): Generator<string> {
+  let low = 0;
+  let high = skills.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (skills[middle]!.address < start) low = middle + 1;
+    else high = middle;
+  }
+  for (; low < skills.length && skills[low]!.address.startsWith(start); low++) {
+    if (!skills[low]!.address.includes('/')) yield skills[low]!.address;
+  }
 }
 
 /** In the form of listings: a client that fills in a template leaves that as it is. */

@@ -54,6 +54,11 @@ describe('completion', () => {
     assert.deepEqual(await values(skill, 'skill', '', { library: 'flatsource' }), ['alpha', 'beta']);
     assert.deepEqual(await values(skill, 'skill', 'be', { library: 'flatsource' }), ['beta']);
     assert.deepEqual(await values(skill, 'skill', ''), []);
+    assert.deepEqual(await values(skill, 'skill', 's1149', { library: 'many' }), ['s1149']);
+    assert.deepEqual(await values(skill, 'skill', 'S100', { library: 'many' }), [
+      ...Array.from({ length: 10 }, (_, at) => `s100${at}`),
+    ]);
+    assert.deepEqual(await values(skill, 'skill', 'zzz', { library: 'many' }), []);
     assert.deepEqual(await values(skill, 'skill', 'o', { library: 'many' }), ['odd']);
     assert.deepEqual(await values(skill, 'skill', 'many', { library: 'many' }), [], 'a variable holds no slash');
     const filled = { library: 'many', skill: 'odd' };
