@@ -60,7 +60,7 @@ export function clientSnippets(gateway: string, url: string, tokens?: string): s
     `  Claude Code   claude mcp add --transport http ${gateway} ${url}${claude}`,
     `  VS Code       .vscode/mcp.json: {"servers": {"${gateway}": {"type": "http", "url": "${url}"${headers}}}}`,
     `  Codex         codex mcp add ${gateway} --url ${url}${codex}`,
-    `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${url}?resources=off${closed ? ', Bearer Auth' : ''}`,
+    `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${url}?resources=off&prompts=off${closed ? ', Bearer Auth' : ''}`,
     `  one library   ${url}?library=NAME`,
     `  health        ${new URL('/health', url).href}`,
   ];
