@@ -116,7 +116,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
 
   addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
-  addMcp(app, options);
+  addMcp(app, { ...options, isClosing: () => closing });
   addDiscovery(app, options);
   addReindex(app, options);
   addOpenapi(app);

@@ -1,12 +1,12 @@
 // The route /mcp: one POST, one answer. There are no sessions, so nothing else is allowed.
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Touched } from '../answers/read.ts';
-import type { Answer } from '../mcp/answer.ts';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
 import { methodLabel, type ServerMetrics } from '../metrics.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
+import { sendAnswer } from './send-answer.ts';
 import { wishOf } from './wish.ts';
 
 export interface McpOptions {
@@ -14,11 +14,13 @@ export interface McpOptions {
   endpoint: Endpoint;
   metrics: ServerMetrics;
   logger: Logger;
+  /** Whether the server was told to stop. */
+  isClosing(): boolean;
 }
 
 const answerWithinMs = 60_000;
 
-export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, logger }: McpOptions): void {
+export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, logger, isClosing }: McpOptions): void {
   const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
   app.post('/mcp', async (request, reply) => {
     const { snapshot } = catalogue;
@@ -33,10 +35,8 @@ export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, log
         .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
     }
     const context = { era: asked.era, ...wishOf(request, snapshot), logger, read };
-    return send(
-      reply,
-      endpoint.kept(asked, context) ?? (await within(answerWithinMs, endpoint.answer(asked, context))),
-    );
+    const answer = endpoint.kept(asked, context) ?? (await within(answerWithinMs, endpoint.answer(asked, context)));
+    return sendAnswer(reply, answer, isClosing());
   });
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
@@ -53,13 +53,6 @@ class TookTooLong extends Error {}
 
 const messageOf = (body: unknown): { method?: unknown; id?: unknown } =>
   typeof body === 'object' && body !== null ? body : {};
-
-function send(reply: FastifyReply, { status, type, allow, body }: Answer): FastifyReply {
-  reply.code(status);
-  if (type !== undefined) reply.type(type);
-  if (allow !== undefined) reply.header('allow', allow);
-  return reply.send(body);
-}
 
 /** The result, or TookTooLong after so many milliseconds. */
 async function within<T>(milliseconds: number, result: Promise<T>): Promise<T> {

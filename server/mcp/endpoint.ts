@@ -7,7 +7,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
-import type { Answer } from './answer.ts';
+import type { Answer, WholeAnswer } from './answer.ts';
 import { FastAnswers } from './fast/fast-answers.ts';
 import { ordinaryQuestion, type Question } from './fast/question.ts';
 import { jsonRpcError, rpcCodes } from './json-rpc.ts';
@@ -97,7 +97,7 @@ export function createEndpoint({ version, logger, fast = true }: EndpointOptions
   };
 }
 
-async function answerFrom(response: Response): Promise<Answer> {
+async function answerFrom(response: Response): Promise<WholeAnswer> {
   const type = response.headers.get('content-type');
   const allow = response.headers.get('allow');
   return {

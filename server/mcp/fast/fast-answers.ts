@@ -3,7 +3,7 @@
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { Touched } from '../../answers/read.ts';
 import type { View } from '../../view.ts';
-import type { Answer } from '../answer.ts';
+import type { Answer, WholeAnswer } from '../answer.ts';
 import type { RequestContext } from '../method.ts';
 import { methods } from '../methods.ts';
 import { finished, serverInfo } from '../server-factory.ts';
@@ -77,7 +77,7 @@ export class FastAnswers {
   }
 
   /** Takes in what the SDK answered to a question: that its envelope may pass, and the answer where it is the SDK's own. */
-  learn(question: Question, context: RequestContext, { status, body }: Answer): void {
+  learn(question: Question, context: RequestContext, { status, body }: WholeAnswer): void {
     if (question.envelope !== undefined && status === 200) {
       if (this.#envelopes.size === mostEnvelopes) this.#envelopes.clear();
       this.#envelopes.add(question.envelope);
@@ -86,7 +86,7 @@ export class FastAnswers {
     if (question.id === undefined && status === 202) {
       this.#keep(question, context, { rest: undefined, bytes: 0, touched: undefined });
     } else if (status === 200 && body !== undefined) {
-      const { result } = JSON.parse(body.toString()) as { result?: unknown };
+      const { result } = JSON.parse(body) as { result?: unknown };
       if (result === undefined) return;
       const rest = restOf(result);
       this.#keep(question, context, { rest, bytes: rest.length, touched: undefined });
@@ -122,12 +122,5 @@ export class FastAnswers {
 
 const restOf = (result: unknown): Buffer => Buffer.from(`,"result":${JSON.stringify(result)}}`);
 
-function answerOf({ id }: Question, rest: Buffer | undefined): Answer {
-  if (rest === undefined) return { status: 202 };
-  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`;
-  const length = Buffer.byteLength(head);
-  const body = Buffer.allocUnsafe(length + rest.length);
-  body.write(head);
-  body.set(rest, length);
-  return { status: 200, type: 'application/json', body };
-}
+const answerOf = ({ id }: Question, rest: Buffer | undefined): Answer =>
+  rest === undefined ? { status: 202 } : { head: `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`, rest };
