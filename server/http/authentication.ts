@@ -1,7 +1,7 @@
 // Who asks: every route wants a bearer token where the gateway has any, unless it says otherwise. Whoever may not come in
 // gets one answer, whatever was wrong with what he showed.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Index } from '../../catalogue/index-file.ts';
+import type { AuthSetting, Index } from '../../catalogue/index-file.ts';
 import { clientOfToken } from '../tokens.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { refuse } from './refuse.ts';
@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client whose token was shown: a key of the gateway's Secret. Undefined: none, or the gateway has no tokens. */
     client: string | undefined;
+    /** The tokens by which that was judged; undefined before it was. */
+    judgedBy: AuthSetting | undefined;
   }
 }
 
@@ -28,14 +30,14 @@ export class Unauthorized extends Error {}
 
 export function addAuthentication(app: FastifyInstance, catalogue: CurrentCatalogue): void {
   app.decorateRequest('client', undefined);
+  app.decorateRequest('judgedBy', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     const index = catalogue.snapshot?.index;
     if (index?.auth === undefined || request.is404) return done();
     const { access } = request.routeOptions.config;
     if (access === 'open') return done();
     if (access === 'anonymous' && request.headers.authorization === undefined) return done();
-    request.client = clientShown(request, index.auth);
-    if (request.client === undefined) answerUnauthorized(request, reply);
+    if (judge(request, index.auth) === undefined) answerUnauthorized(request, reply);
     else done();
   });
 }
@@ -47,9 +49,15 @@ export function addAuthentication(app: FastifyInstance, catalogue: CurrentCatalo
  */
 export function clientOf(request: FastifyRequest, { auth }: Index): string | undefined {
   if (auth === undefined) return undefined;
-  const client = clientShown(request, auth);
+  const client = request.judgedBy === auth ? request.client : judge(request, auth);
   if (client === undefined) throw new Unauthorized();
   return client;
+}
+
+function judge(request: FastifyRequest, auth: AuthSetting): string | undefined {
+  request.client = clientShown(request, auth);
+  request.judgedBy = auth;
+  return request.client;
 }
 
 export function answerUnauthorized(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -63,7 +71,7 @@ export function answerUnauthorized(request: FastifyRequest, reply: FastifyReply)
   );
 }
 
-function clientShown(request: FastifyRequest, auth: NonNullable<Index['auth']>): string | undefined {
+function clientShown(request: FastifyRequest, auth: AuthSetting): string | undefined {
   const header = request.headers.authorization;
   if (header === undefined || isRepeated(request.raw.rawHeaders)) return undefined;
   const token =

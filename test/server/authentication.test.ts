@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { before, describe, it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import pino from 'pino';
 import { digestOf } from '../../catalogue/digest.ts';
 import { accessRules } from '../../server/http/access.ts';
@@ -143,6 +146,33 @@ describe('a gateway with tokens', () => {
     assert.deepEqual(await listUris(server.url, { headers: bearer(other) }), ['skill://flatsource']);
     assert.equal(await readText(server.url, 'skill://deepsource/gamma', { headers: bearer(other) }), undefined);
     assert.notEqual(await readText(server.url, 'skill://deepsource/gamma', { headers: bearer(token) }), undefined);
+  });
+});
+
+describe('both lines of the SDK', () => {
+  it('get in with a token among their headers, and say 401 without one', async (test) => {
+    const { url } = await serveCatalogue(test, closed);
+    const connect = async (requestInit: RequestInit): Promise<string[]> => {
+      const read: string[] = [];
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+      const old = new OldClient({ name: 'test', version: '1' });
+      const mcp = new URL(`${url}/mcp`);
+      try {
+        await client.connect(new StreamableHTTPClientTransport(mcp, { requestInit }));
+        read.push(...(await client.listResources()).resources.map(({ uri }) => uri));
+      } finally {
+        await client.close();
+      }
+      try {
+        await old.connect(new OldTransport(mcp, { requestInit }));
+        read.push(...(await old.listResources()).resources.map(({ uri }) => uri));
+      } finally {
+        await old.close();
+      }
+      return read;
+    };
+    assert.deepEqual(await connect({ headers: bearer(other) }), ['skill://flatsource', 'skill://flatsource']);
+    await assert.rejects(connect({}), /401|[Uu]nauthorized/);
   });
 });
 
