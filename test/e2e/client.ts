@@ -2,7 +2,8 @@
 //   node client.ts tools URL URI         SDK 1.x with tools alone, as n8n has it: lists, then reads URI
 //   node client.ts resources URL URI     SDK 2.x: lists resources, then reads URI
 //   node client.ts until URL URI TEXT    reads until the answer holds TEXT, and tells when (milliseconds since 1970)
-// A bearer token may follow these three.
+//   node client.ts reindex URL           asks for a look now, and tells what was answered
+// A bearer token may follow these.
 //   node client.ts load URL URI          reads all the time until its standard input ends, and tells what failed; a line
 //                                        before that says when it reads
 import { setTimeout as pause } from 'node:timers/promises';
@@ -96,6 +97,23 @@ async function until(url: string, uri: string, text: string, token?: string): Pr
   }
 }
 
+export interface Reindexed {
+  status: number;
+  /** Absent where it was refused. */
+  rebuilt?: string[];
+  error?: string;
+}
+
+async function reindex(url: string, token?: string): Promise<Reindexed> {
+  const { statusCode: status, body } = await request(new URL('/reindex', url), {
+    method: 'POST',
+    headers: headersFor(token),
+    headersTimeout: 70_000,
+  });
+  const { rebuilt, error } = (await body.json()) as Partial<Reindexed>;
+  return { status, ...(rebuilt && { rebuilt }), ...(error && { error }) };
+}
+
 /** Two readers: one keeps its connection, as agents do; the other makes a new one each time. */
 async function load(url: string, uri: string): Promise<Load> {
   let going = true;
@@ -126,7 +144,13 @@ async function load(url: string, uri: string): Promise<Load> {
   return sum;
 }
 
-const commands: Record<string, (...args: string[]) => Promise<unknown>> = { tools, resources, until, load } as never;
+const commands: Record<string, (...args: string[]) => Promise<unknown>> = {
+  tools,
+  resources,
+  until,
+  reindex,
+  load,
+} as never;
 const [command = '', ...args] = process.argv.slice(2);
 console.log(JSON.stringify(await commands[command]!(...args)));
 process.exit(0);

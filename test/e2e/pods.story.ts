@@ -235,6 +235,31 @@ for (const [line, name] of [
       assert.ok(reads > 100, `${reads} reads`);
     });
 
+    it('looks at once when somebody with a token asks, though nobody refreshes the source', async () => {
+      const patch = (kind: string, name: string, spec: object) =>
+        cluster.kubectl([...['patch', '-n', 'lyceum', kind, name, '--type', 'merge', '-p'], JSON.stringify({ spec })]);
+      assert.equal((await client.reindex(url)).status, 403);
+      const token = 'reindex-0123456789abcdef';
+      const secret = { namespace: 'lyceum', name: 'reindex-tokens' };
+      await apply({ apiVersion: 'v1', kind: 'Secret', metadata: secret, stringData: { n8n: token } });
+      await patch('skillgateway', 'agents', { auth: { tokens: { secretRef: { name: secret.name } } } });
+      await client.until(url, houseStyle, 'Short sentences', token);
+      await client.until(url, houseStyle, 'status 401');
+      assert.equal((await client.reindex(url)).status, 401);
+
+      await patch('skillsource', 'handbook', { refresh: null });
+      assert.deepEqual(await client.reindex(url, token), { status: 200, rebuilt: ['handbook', 'house-rules'] });
+      const pushed = await git.push('welcome', 'Be welcome, says the third edition, as you asked for it.');
+      assert.deepEqual(await client.reindex(url, token), { status: 200, rebuilt: ['handbook', 'house-rules'] });
+      const seconds = ((await client.until(url, welcome, 'as you asked for it', token)) - pushed) / 1000;
+      assert.ok(seconds <= 5, `${seconds} s`);
+
+      await patch('skillsource', 'handbook', { refresh: `${refreshSeconds}s` });
+      await patch('skillgateway', 'agents', { auth: null });
+      await client.until(url, houseStyle, 'Short sentences');
+      await cluster.kubectl(['delete', '-n', 'lyceum', 'secret', secret.name]);
+    });
+
     it('asks for tokens from when the gateway has some, and takes a rotated one within 35 s, by the same pods', async () => {
       const servers = identities(await pods('lyceum', serverLabels));
       const secretOf = (token: string) => ({

@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { type ApiServer, apiServer } from '../cluster/api-server.ts';
 import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinates.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import type { Load, Seen } from './client.ts';
+import type { Load, Reindexed, Seen } from './client.ts';
 import { clientFolder } from './client-folder.ts';
 
 const given = process.env[coordinatesVariable];
@@ -176,6 +176,10 @@ export class ClientPod {
   /** @returns when a read first had the text, in milliseconds since 1970 */
   async until(url: string, uri: string, wanted: string, ...token: string[]): Promise<number> {
     return (await this.#run<{ at: number }>('until', url, uri, wanted, ...token)).at;
+  }
+
+  reindex(url: string, ...token: string[]): Promise<Reindexed> {
+    return this.#run<Reindexed>('reindex', url, ...token);
   }
 
   /** Reads all the time; resolves when it does. */

@@ -95,6 +95,23 @@ describe('Lyceum in one pod', () => {
     assert.ok(seconds <= refreshSeconds + 2, `${seconds} s`);
   });
 
+  it('looks at once when somebody asks, where the gateway lets anyone ask', async () => {
+    const patch = (kind: string, name: string, spec: object) =>
+      cluster.kubectl(['patch', '-n', 'lyceum', kind, name, '--type', 'merge', '-p', JSON.stringify({ spec })]);
+    assert.equal((await client.reindex(url)).status, 403);
+    await patch('skillgateway', 'agents', { reindex: 'Anyone' });
+    await eventually(
+      'anyone may ask',
+      () => client.reindex(url),
+      ({ status }) => status === 200,
+    );
+    await patch('skillsource', 'handbook', { refresh: null });
+    await git.push('welcome', 'Be welcome, says the second edition, as you asked for it.');
+    assert.deepEqual(await client.reindex(url), { status: 200, rebuilt: ['handbook', 'house-rules'] });
+    assert.match((await client.resources(url, welcome)).read, /as you asked for it/);
+    await patch('skillsource', 'handbook', { refresh: `${refreshSeconds}s` });
+  });
+
   it('is read without a gap while the operator process is killed and comes back, which fetches nothing anew', async () => {
     const pod = await operatorPod();
     git.commands.length = 0;
