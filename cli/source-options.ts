@@ -1,25 +1,34 @@
 // The options that bound what sources may reach and hold, for every command that fetches them.
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import type { GuardOptions } from '../upstream/guard/client.ts';
 import type { Limits } from '../upstream/limits.ts';
 import { bytes, count, list, option } from './options.ts';
 
-export interface SourceFlags {
+/** What of other people's servers may be reached. */
+export interface ReachFlags {
   denyCidr?: string[];
   allowLoopback?: boolean;
   extraCaFile?: string;
+}
+
+export interface SourceFlags extends ReachFlags {
   maxFiles: number;
   maxFileSize: number;
   maxTotalSize: number;
 }
 
+export const denyCidr = (): Option =>
+  option('--deny-cidr <ranges>', 'address ranges that no source may reach, comma-separated').argParser(list);
+export const allowLoopback = (): Option =>
+  option('--allow-loopback', 'let sources reach 127.0.0.0/8 and ::1; for tests');
+export const extraCaFile = (): Option =>
+  option('--extra-ca-file <file>', 'PEM certificates of authorities that sources may be signed by, too');
+
 export function addSourceOptions(command: Command): Command {
   return command
-    .addOption(
-      option('--deny-cidr <ranges>', 'address ranges that no source may reach, comma-separated').argParser(list),
-    )
-    .addOption(option('--extra-ca-file <file>', 'PEM certificates of authorities that sources may be signed by, too'))
+    .addOption(denyCidr())
+    .addOption(extraCaFile())
     .addOption(option('--max-files <number>', 'ceiling on spec.limits.files').argParser(count).default(50_000))
     .addOption(
       option('--max-file-size <size>', 'ceiling on spec.limits.fileSize')
@@ -48,6 +57,18 @@ export async function sourceOptions(
   apiServer: GuardOptions['apiServer'],
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<SourceOptions> {
+  return {
+    guard: await guardOptions(flags, apiServer, environment),
+    ceiling: { files: flags.maxFiles, fileSize: flags.maxFileSize, totalSize: flags.maxTotalSize },
+  };
+}
+
+/** The same of what may be reached alone. @throws Error when the file of authorities cannot be used */
+export async function guardOptions(
+  flags: ReachFlags,
+  apiServer: GuardOptions['apiServer'],
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<GuardOptions> {
   const variable = (name: string): string | undefined =>
     environment[name] || environment[name.toLowerCase()] || undefined;
   const proxy = {
@@ -56,14 +77,11 @@ export async function sourceOptions(
     noProxy: variable('NO_PROXY'),
   };
   return {
-    guard: {
-      allowLoopback: flags.allowLoopback ?? false,
-      deniedCidrs: flags.denyCidr ?? [],
-      apiServer,
-      ...(proxy.httpsProxy || proxy.httpProxy ? { proxy } : {}),
-      ...(flags.extraCaFile === undefined ? {} : { extraCa: await certificatesIn(flags.extraCaFile) }),
-    },
-    ceiling: { files: flags.maxFiles, fileSize: flags.maxFileSize, totalSize: flags.maxTotalSize },
+    allowLoopback: flags.allowLoopback ?? false,
+    deniedCidrs: flags.denyCidr ?? [],
+    apiServer,
+    ...(proxy.httpsProxy || proxy.httpProxy ? { proxy } : {}),
+    ...(flags.extraCaFile === undefined ? {} : { extraCa: await certificatesIn(flags.extraCaFile) }),
   };
 }
 

@@ -12,6 +12,11 @@ export interface ServerMetrics {
   /** @param era the protocol's, or `none` where a request was refused before it had one */
   request(method: string, era: string, seconds: number): void;
   read(kind: ReadKind, library: string): void;
+  liveLooked(source: string): void;
+  liveFetched(source: string): void;
+  liveFailed(source: string, reason: string): void;
+  /** @param bytes of newer files of Live sources that are held in memory */
+  liveHeld(bytes: number): void;
 }
 
 /** The methods that have a label of their own; what a client makes up is counted as `other`. */
@@ -83,6 +88,29 @@ export function createServerMetrics(): ServerMetrics {
     labelNames: ['kind', 'library'],
     registers,
   });
+  const lives = new Counter({
+    name: 'lyceum_live_looks_total',
+    help: 'Looks at single files of Live sources that their servers answered, by source.',
+    labelNames: ['source'],
+    registers,
+  });
+  const liveFetches = new Counter({
+    name: 'lyceum_live_fetches_total',
+    help: 'Files of Live sources that were transferred, by source.',
+    labelNames: ['source'],
+    registers,
+  });
+  const liveFailures = new Counter({
+    name: 'lyceum_live_failures_total',
+    help: 'Failures of Live sources, by source and reason; each is followed by a pause in which nothing is asked.',
+    labelNames: ['source', 'reason'],
+    registers,
+  });
+  const liveBytes = new Gauge({
+    name: 'lyceum_live_held_bytes',
+    help: 'Bytes of files of Live sources that are newer than the catalogue and held in memory.',
+    registers,
+  });
   return {
     registry,
     catalogueLoaded(number, counts, seconds) {
@@ -94,5 +122,9 @@ export function createServerMetrics(): ServerMetrics {
     catalogueLooked: (result) => looks.inc({ result }),
     request: (method, era, seconds) => requests.observe({ method, era }, seconds),
     read: (kind, library) => reads.inc({ kind, library }),
+    liveLooked: (source) => lives.inc({ source }),
+    liveFetched: (source) => liveFetches.inc({ source }),
+    liveFailed: (source, reason) => liveFailures.inc({ source, reason }),
+    liveHeld: (bytes) => liveBytes.set(bytes),
   };
 }

@@ -3,8 +3,11 @@ import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { Logger } from 'pino';
+import type { GuardOptions } from '../upstream/guard/client.ts';
 import { accessRules } from './http/access.ts';
 import { createApp } from './http/app.ts';
+import { LiveCatalogue } from './live/live-catalogue.ts';
+import type { SecretOf } from './live/live-source.ts';
 import { createEndpoint } from './mcp/endpoint.ts';
 import { createServerMetrics } from './metrics.ts';
 import type { Reindex } from './reindex/reindex.ts';
@@ -31,8 +34,15 @@ export interface ServerOptions {
   reindex?: Reindex;
   /** Whoever may use the gateway may ask for it, whatever its spec says. Left out: as the spec says. */
   reindexForAnyone?: boolean;
+  /** How Live sources are reached; left out: they are served as they were harvested. */
+  live?: LiveOptions;
   logger: Logger;
   version: string;
+}
+
+export interface LiveOptions {
+  guard: GuardOptions;
+  secretOf: SecretOf;
 }
 
 export interface RunningServer {
@@ -57,13 +67,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = createServerMetrics();
   const watch = new CatalogueWatch({
     ...options,
-    loaded: (snapshot, seconds) => metrics.catalogueLoaded(snapshot.index.generation, servedCounts(snapshot), seconds),
+    loaded: (snapshot, seconds) => {
+      metrics.catalogueLoaded(snapshot.index.generation, servedCounts(snapshot), seconds);
+      void live?.follow();
+    },
     failed: ({ reason }) => metrics.catalogueFailed(reason),
     looked: (result) => metrics.catalogueLooked(result),
   });
+  const live = options.live && new LiveCatalogue({ ...options.live, base: watch, metrics, logger });
   const endpoint = createEndpoint({ version: options.version, logger });
   const app = createApp({
-    catalogue: watch,
+    catalogue: live ?? watch,
     endpoint,
     access: accessRules(options.namespace, options.gateway, host),
     metrics,
@@ -84,7 +98,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     } finally {
       clearTimeout(cut);
     }
-    await Promise.all([metricsApp.close(), endpoint.close(), watch.close()]);
+    await Promise.all([metricsApp.close(), endpoint.close(), watch.close(), live?.close()]);
     metrics.registry.clear();
   };
   try {

@@ -124,6 +124,9 @@ function makeView(snapshot: Snapshot, scope: Scope, key: string): View {
   };
 }
 
+/** Whether a Live source is in scope: then nothing may be kept by clients. */
+export const isLive = ({ ttlMs }: View): boolean => ttlMs === 0;
+
 function groupsSeen({ groups }: Snapshot, seesSkill: (skill: Artifact) => boolean): Map<string, Artifact[]> {
   const seen = new Map<string, Artifact[]>();
   for (const [group, members] of groups) {

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { anyAddress } from '../any-address.ts';
 import { count, list, logLevel, option, port } from '../options.ts';
-import { addSourceOptions, type SourceFlags, sourceOptions } from '../source-options.ts';
+import { addSourceOptions, allowLoopback, type SourceFlags, sourceOptions } from '../source-options.ts';
 import { addCallersOptions, type CallersFlags } from './callers-options.ts';
 import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
 
@@ -28,7 +28,7 @@ export function operatorCommand(): Command {
         list,
       ),
     )
-    .addOption(option('--allow-loopback', 'let sources reach 127.0.0.0/8 and ::1; for tests'))
+    .addOption(allowLoopback())
     .addOption(
       option(
         '--kubeconfig <file>',

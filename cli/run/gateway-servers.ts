@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { KubernetesObject, ObjectKey, Store } from '../../operator/kubernetes/cluster.ts';
 import type { SkillGatewayStatus } from '../../operator/resources/skill-gateway.ts';
 import type { Reindex } from '../../server/reindex/reindex.ts';
-import { type RunningServer, startServer } from '../../server/server.ts';
+import { type LiveOptions, type RunningServer, startServer } from '../../server/server.ts';
 
 export interface GatewayServersOptions {
   gateways: Store;
@@ -15,6 +15,8 @@ export interface GatewayServersOptions {
   log: Logger;
   /** What a gateway's POST /reindex does. Whoever reaches this machine's loopback may ask for it. */
   reindex(key: ObjectKey): Reindex;
+  /** How the servers of a namespace reach its Live sources. */
+  live(namespace: string): LiveOptions;
   /** Told when a gateway's server listens. */
   started(key: ObjectKey, url: string): void;
   /** Told why a server could not start. The next change of its gateway tries again. */
@@ -61,7 +63,7 @@ export class GatewayServers {
   }
 
   async #start(key: ObjectKey): Promise<RunningServer | undefined> {
-    const { volume, host, version, log, started, failed, reindex } = this.#options;
+    const { volume, host, version, log, started, failed, reindex, live } = this.#options;
     const [namespace, gateway] = key.split('/') as [string, string];
     const port = this.#portOf(key);
     await this.#closing.get(key);
@@ -70,6 +72,7 @@ export class GatewayServers {
         ...{ volume, namespace, gateway, host, port, logger: log, version },
         reindex: reindex(key),
         reindexForAnyone: true,
+        live: live(namespace),
       });
       const url = `${reachable(server.url)}/mcp`;
       this.#urls.set(key, url);

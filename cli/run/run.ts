@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { type KubernetesObject, keyOf, type ObjectKey, type Store } from '../../operator/kubernetes/cluster.ts';
 import { operatorMetrics } from '../../operator/metrics.ts';
 import { type RunningOperator, startOperator } from '../../operator/operator.ts';
-import { parseSkillGateway } from '../../operator/resources/parse.ts';
+import { parseSkillGateway, parseSkillSource } from '../../operator/resources/parse.ts';
 import { ReindexFault } from '../../server/reindex/reindex.ts';
 import { makeLogger } from '../logger.ts';
 import { sourceOptions } from '../source-options.ts';
@@ -39,6 +39,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     event: ({ kind, metadata }, { type, reason, note }) =>
       say(`${type === 'Warning' ? '!' : '*'} ${kind} ${metadata.name}: ${reason}: ${note}`),
   });
+  const fetching = await sourceOptions({ ...flags, allowLoopback: true }, undefined);
   let operator: RunningOperator | undefined;
   const { promise: unable, reject: giveUp } = Promise.withResolvers<never>();
   let served = false;
@@ -54,6 +55,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
       if (typeof answer === 'object') return answer;
       throw new ReindexFault(503, `The manifest of gateway ${key.split('/')[1]} is not valid, or gone`);
     },
+    live: (namespace) => ({ guard: fetching.guard, secretOf: (source) => secretOfSource(cluster, namespace, source) }),
     started: (key, url) => {
       served = true;
       operator?.reconcileGateway(key);
@@ -69,7 +71,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
   printTables(cluster, say, stop);
   say(`Lyceum ${version}: manifests and file:/// sources of ${folder}, catalogue in ${volume}. Ctrl-C stops.`);
   operator = await startOperator({
-    ...(await sourceOptions({ ...flags, allowLoopback: true }, undefined)),
+    ...fetching,
     cluster,
     metrics: operatorMetrics(new Registry()),
     volume,
@@ -91,6 +93,18 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
 function tokensOf(gateway: KubernetesObject): string | undefined {
   const parsed = parseSkillGateway(gateway);
   return parsed.ok ? parsed.spec.auth?.tokens.secretRef.name : undefined;
+}
+
+/** The Secret of a source's manifest; empty where it names none, or one that is not there. */
+async function secretOfSource(
+  cluster: ManifestCluster,
+  namespace: string,
+  name: string,
+): Promise<ReadonlyMap<string, Buffer>> {
+  const source = cluster.sources.get(`${namespace}/${name}`);
+  const parsed = source && parseSkillSource(source);
+  const secret = parsed?.ok ? parsed.spec.secretRef?.name : undefined;
+  return (secret && (await cluster.readSecret(namespace, secret))?.data) || new Map();
 }
 
 async function folderAt(folder: string): Promise<string> {

@@ -1,8 +1,11 @@
 // `lyceum server`: serves one gateway's catalogue from a volume, over MCP and HTTP. Needs no Kubernetes.
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { Reindex } from '../../server/reindex/reindex.ts';
+import type { ServerOptions } from '../../server/server.ts';
 import { anyAddress } from '../any-address.ts';
 import { host, logLevel, option, port } from '../options.ts';
+import { allowLoopback, denyCidr, extraCaFile, guardOptions } from '../source-options.ts';
 
 interface ServerFlags {
   volume: string;
@@ -14,6 +17,10 @@ interface ServerFlags {
   operatorUrl?: string;
   operatorCa?: string;
   operatorToken?: string;
+  liveSecrets?: string;
+  denyCidr?: string[];
+  allowLoopback?: boolean;
+  extraCaFile?: string;
   logLevel: string;
 }
 
@@ -32,6 +39,15 @@ export function serverCommand(): Command {
     .addOption(option('--operator-url <url>', "the operator's port for servers, https://, which POST /reindex asks"))
     .addOption(option('--operator-ca <file>', 'PEM certificates that the operator is known by'))
     .addOption(option('--operator-token <file>', "token of this pod's ServiceAccount, for the audience lyceum"))
+    .addOption(
+      option(
+        '--live-secrets <folder>',
+        'a folder for each Live source, with its username, password and ca.crt as files; default: Live sources are served as they were harvested',
+      ),
+    )
+    .addOption(denyCidr())
+    .addOption(allowLoopback())
+    .addOption(extraCaFile())
     .addOption(logLevel())
     .action(async (flags: ServerFlags) => {
       const [{ startServer }, { makeLogger }, { stopSignal, stopped }, { version }] = await Promise.all([
@@ -53,6 +69,7 @@ export function serverCommand(): Command {
         metricsPort,
         lingerMs,
         ...(reindex === undefined ? {} : { reindex }),
+        ...(await liveOf(flags)),
         logger: log,
         version,
       });
@@ -72,4 +89,14 @@ async function reindexOf({ operatorUrl, operatorCa, operatorToken }: ServerFlags
   if (URL.parse(operatorUrl)?.protocol !== 'https:') throw new Error('--operator-url begins with https://');
   const { askOperator } = await import('../../server/reindex/operator-client.ts');
   return askOperator({ url: operatorUrl, ca: operatorCa, token: operatorToken });
+}
+
+async function liveOf(flags: ServerFlags): Promise<Pick<ServerOptions, 'live'>> {
+  if (!flags.liveSecrets) return {};
+  const { mountedSecrets } = await import('../../server/live/mounted-secrets.ts');
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+  const apiServer = host && port ? { addresses: [host], port: Number(port) } : undefined;
+  return {
+    live: { guard: await guardOptions(flags, apiServer), secretOf: mountedSecrets(resolve(flags.liveSecrets)) },
+  };
 }

@@ -49,11 +49,12 @@ export function skillsPage(view: View, cursor: string | undefined): PageOf<Skill
 
 /** The entry of the skill whose SKILL.md has this URI, word for word; undefined for whatever is no such, or not visible. */
 export function skillEntry(view: View, uri: string): SkillEntry | undefined {
-  const skill = skillOfUri(view, uri);
+  const skill = advertisedSkill(view, uri);
   return skill && entryOf(skill).entry;
 }
 
-function skillOfUri(view: View, uri: string): Artifact | undefined {
+/** That skill itself. */
+export function advertisedSkill(view: View, uri: string): Artifact | undefined {
   if (!uri.startsWith(addressScheme) || !uri.endsWith(`/${mainName}`)) return undefined;
   const qualified = uri.slice(addressScheme.length, -mainName.length - 1);
   const slash = qualified.indexOf('/');

@@ -1,9 +1,11 @@
 // What GET /health says: the state of the catalogue and of each source. No address of a backend, no message of one.
 import { countsOf, type Snapshot, type Source, servedCounts } from '../snapshot/snapshot.ts';
 import type { LoadFault } from '../snapshot/watch.ts';
+import type { CurrentCatalogue } from './catalogue.ts';
 
-/** The scope is ignored here; the state is told of the whole gateway. @param fault why a newer catalogue is not served */
-export function healthBody(snapshot: Snapshot | undefined, fault: LoadFault | undefined) {
+/** The scope is ignored here; the state is told of the whole gateway. */
+export function healthBody(catalogue: CurrentCatalogue) {
+  const { snapshot, fault } = catalogue;
   const problem = fault === undefined ? {} : { catalogue: fault };
   if (snapshot === undefined) return { status: 'starting', ...problem };
   const { index, sources } = snapshot;
@@ -14,13 +16,13 @@ export function healthBody(snapshot: Snapshot | undefined, fault: LoadFault | un
     built: index.published,
     libraries: [...new Set(alive.map(({ settings }) => settings.library))].sort(),
     ...servedCounts(snapshot),
-    sources: Object.fromEntries(sources.map((source) => [source.settings.name, sourceState(source)])),
+    sources: Object.fromEntries(sources.map((source) => [source.settings.name, sourceState(source, catalogue)])),
     ...problem,
   };
 }
 
-function sourceState({ settings, content }: Source) {
-  const { state, library, built, revision, reason } = settings;
+function sourceState({ settings, content }: Source, catalogue: CurrentCatalogue) {
+  const { name, state, library, built, revision, reason } = settings;
   return {
     status: state,
     library,
@@ -28,6 +30,7 @@ function sourceState({ settings, content }: Source) {
     files: content.files.length,
     ...(built === undefined ? {} : { built }),
     ...(revision === undefined ? {} : { fingerprint: revision }),
+    ...catalogue.liveState?.(name),
     ...(reason === undefined || state === 'ok' ? {} : { error: reason }),
   };
 }

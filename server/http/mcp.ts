@@ -2,9 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Touched } from '../answers/read.ts';
+import { askedFiles } from '../live/asked.ts';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
 import { methodLabel, type ServerMetrics } from '../metrics.ts';
+import { isLive } from '../view.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { sendAnswer } from './send-answer.ts';
 import { wishOf } from './wish.ts';
@@ -34,7 +36,12 @@ export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, log
         .header('retry-after', '1')
         .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
     }
-    const context = { era: asked.era, ...wishOf(request, snapshot), logger, read };
+    let wish = wishOf(request, snapshot);
+    if (isLive(wish.view)) {
+      const fresh = await catalogue.fresh?.(snapshot, askedFiles(wish.view, request.body));
+      if (fresh !== undefined && fresh !== snapshot) wish = wishOf(request, fresh);
+    }
+    const context = { era: asked.era, ...wish, logger, read };
     const answer = endpoint.kept(asked, context) ?? (await within(answerWithinMs, endpoint.answer(asked, context)));
     return sendAnswer(reply, answer, isClosing());
   });

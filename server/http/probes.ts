@@ -16,9 +16,8 @@ export function addProbes(app: FastifyInstance, { catalogue, isClosing }: ProbeO
     return reply.code(state.ready ? 200 : 503).send(state);
   });
   app.get('/health', { config: { access: 'anonymous' } }, async (request) => {
-    const { snapshot, fault } = catalogue;
-    const body = healthBody(snapshot, fault);
-    const closed = snapshot?.index.auth !== undefined && request.client === undefined;
+    const body = healthBody(catalogue);
+    const closed = catalogue.snapshot?.index.auth !== undefined && request.client === undefined;
     return closed ? { status: body.status } : body;
   });
 }

@@ -35,7 +35,7 @@ export function addReindex(app: FastifyInstance, options: ReindexOptions): void 
     try {
       const { rebuilt, unfinished, generation } = await orAborted(inTurn(), signal);
       await untilServed(catalogue, generation ?? 0, signal);
-      const health = healthBody(catalogue.snapshot, catalogue.fault);
+      const health = healthBody(catalogue);
       return { ...health, rebuilt, ...(unfinished.length === 0 ? {} : { unfinished }) };
     } catch (error) {
       if (error instanceof ReindexFault) {

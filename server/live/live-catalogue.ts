@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { FileRow } from '../../catalogue/source-catalogue.ts';
 import { GuardedClient, type GuardOptions } from '../../upstream/guard/client.ts';
+import type { CurrentCatalogue } from '../http/catalogue.ts';
 import { buildSnapshot } from '../snapshot/build.ts';
 import type { Loaded } from '../snapshot/load.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -39,7 +40,7 @@ export interface LiveCatalogueOptions {
 /** Milliseconds that a request waits for all its files together. */
 const waitAtMost = 3000;
 
-export class LiveCatalogue {
+export class LiveCatalogue implements CurrentCatalogue {
   readonly #options: LiveCatalogueOptions;
   readonly #overlay = new Overlay();
   readonly #sources = new Map<string, LiveSource>();
@@ -69,7 +70,7 @@ export class LiveCatalogue {
   }
 
   /** Undefined for a source that is not Live. */
-  stateOf(source: string): LiveState | undefined {
+  liveState(source: string): LiveState | undefined {
     return this.#sources.get(source)?.state;
   }
 

@@ -28,9 +28,10 @@ export interface Credential {
   header: string | ((method: GuardedMethod, url: URL) => string | undefined);
   /**
    * Told the challenges of a 401 of that origin (WWW-Authenticate, one a header line).
+   * @param shown the header that the request had; undefined for none
    * @returns true when `header` has something else to show now: the request is then made once more
    */
-  challenged?(challenges: readonly string[]): boolean;
+  challenged?(challenges: readonly string[], shown: string | undefined): boolean;
 }
 
 export interface GuardedRequest {
@@ -91,7 +92,7 @@ export class GuardedClient {
   }
 
   /**
-   * One request with its redirects; only a success (2xx) comes back.
+   * One request with its redirects; only a success (2xx) comes back, and a 304 to a request that has something to compare.
    * @throws UpstreamFault, never quoting what a server sent; the signal's own reason when it aborts
    */
   async request(request: GuardedRequest): Promise<GuardedResponse> {
@@ -112,7 +113,7 @@ export class GuardedClient {
       const answer = await this.#send(name, url, method, headers, body, request.signal);
       const status = answer.statusCode;
       const discard = () => answer.body.on('error', () => {}).destroy();
-      if (status >= 200 && status <= 299) {
+      if ((status >= 200 && status <= 299) || (status === 304 && isConditional(headers))) {
         return {
           status,
           headers: answer.headers,
@@ -131,7 +132,7 @@ export class GuardedClient {
       if (
         status === 401 &&
         !askedAgain &&
-        credential?.challenged?.(lines(answer.headers['www-authenticate'])) === true
+        credential?.challenged?.(lines(answer.headers['www-authenticate']), authorization) === true
       ) {
         askedAgain = true;
         continue;
@@ -233,6 +234,9 @@ function target(from: URL, location: string | string[] | undefined, name: string
 
 /** What messages call a server whose name only a redirect has told. */
 export const redirected = (name: string): string => `the server that ${name} redirects to`;
+
+const isConditional = (headers: Record<string, string>): boolean =>
+  'if-none-match' in headers || 'if-modified-since' in headers;
 
 const portOf = (url: URL): number => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 

@@ -54,7 +54,8 @@ export class Authentication implements Credential {
   };
 
   /** @throws UpstreamFault AuthenticationFailed where the server wants what Lyceum does not have */
-  readonly challenged = (lines: readonly string[]): boolean => {
+  readonly challenged = (lines: readonly string[], shown: string | undefined): boolean => {
+    if (this.#isOutdated(shown)) return true;
     const challenges = challengesOf(lines);
     const digests = challenges.filter(({ scheme }) => scheme === 'digest').map(({ parameters }) => parameters);
     const digest = digests.find((parameters) => /^md5(-sess)?$/i.test(parameters.get('algorithm') ?? 'MD5'));
@@ -75,6 +76,13 @@ export class Authentication implements Credential {
     this.#scheme = 'basic';
     return true;
   };
+
+  /** What was shown is not what would be shown now: another request has learned something meanwhile. */
+  #isOutdated(shown: string | undefined): boolean {
+    if (this.#scheme === 'undecided') return false;
+    if (shown === undefined) return true;
+    return this.#digest !== undefined && !shown.includes(` nonce="${this.#digest.nonce}"`);
+  }
 
   #contextOf(parameters: ReadonlyMap<string, string>): ReturnType<typeof createDigestContext> {
     const unfit = /["\\]/;

@@ -32,6 +32,8 @@ export interface FolderAnswer {
 
 export class WebDavServer {
   readonly #options: WebDavServerOptions;
+  /** The first request, which finds out how the server wants to be shown a password. */
+  #deciding: Promise<void> | undefined;
 
   constructor(options: WebDavServerOptions) {
     this.#options = options;
@@ -190,15 +192,25 @@ export class WebDavServer {
   async #request(request: Omit<GuardedRequest, 'credential' | 'received' | 'name'>): Promise<GuardedResponse> {
     const { client, authentication, received } = this.#options;
     const send = () => client.request({ ...request, name: this.name, credential: authentication, received });
-    let response = await send().catch((error: unknown) => {
-      if (!authentication.undecided || !(error instanceof UpstreamFault) || !refusals.has(error.reason)) throw error;
-      return undefined;
-    });
-    if (response === undefined || authentication.undecided) {
-      response?.discard();
-      authentication.useBasic();
-      response = await send();
+    if (authentication.undecided) await this.#deciding;
+    let response: GuardedResponse | undefined;
+    if (authentication.undecided) {
+      const first = send();
+      this.#deciding = first.then(
+        () => undefined,
+        () => undefined,
+      );
+      response = await first.catch((error: unknown) => {
+        if (!authentication.undecided || !(error instanceof UpstreamFault) || !refusals.has(error.reason)) throw error;
+        return undefined;
+      });
+      if (authentication.undecided) {
+        response?.discard();
+        response = undefined;
+        authentication.useBasic();
+      }
     }
+    response ??= await send();
     authentication.accepted();
     return response;
   }

@@ -39,7 +39,7 @@ describe('authentication', () => {
   const of = (username: string, password: string, ...lines: string[]) => {
     const authentication = new Authentication(url, username, password);
     assert.equal(authentication.header('GET', url), undefined, 'nothing is shown unasked');
-    assert.equal(authentication.challenged(lines), true);
+    assert.equal(authentication.challenged(lines, undefined), true);
     return authentication;
   };
 
@@ -74,20 +74,25 @@ describe('authentication', () => {
     const lines = ['Basic realm="x"', 'Digest realm="x", nonce="s", algorithm=SHA-256', 'Digest realm="x", nonce="m"'];
     assert.equal(parameter(of('u', 'p', ...lines).header('GET', url)!, ' nonce'), 'm');
     assert.match(of('u', 'p', lines[0]!, lines[1]!).header('GET', url)!, /^Basic /);
-    assert.throws(() => new Authentication(url, 'u', 'p').challenged([lines[1]!]), UpstreamFault);
+    assert.throws(() => new Authentication(url, 'u', 'p').challenged([lines[1]!], undefined), UpstreamFault);
   });
 
   test('a password that is refused is not shown again, an old nonce is replaced', () => {
     const basic = of('u', 'p', 'Basic realm="x"');
     basic.accepted();
-    assert.equal(basic.challenged(['Basic realm="x"']), false);
+    assert.equal(basic.challenged(['Basic realm="x"'], basic.header('GET', url)), false);
     const digest = of('u', 'p', 'Digest realm="x", nonce="1"');
-    assert.equal(digest.challenged(['Digest realm="x", nonce="2"']), false, 'it was never taken');
-    assert.equal(digest.challenged(['Digest realm="x", nonce="2", stale=TRUE']), true);
+    const again = (line: string) => digest.challenged([line], digest.header('GET', url));
+    assert.equal(again('Digest realm="x", nonce="2"'), false, 'it was never taken');
+    assert.equal(again('Digest realm="x", nonce="2", stale=TRUE'), true);
     digest.accepted();
-    assert.equal(digest.challenged(['Digest realm="x", nonce="3"']), true, 'it was taken once');
+    const old = digest.header('GET', url);
+    assert.equal(again('Digest realm="x", nonce="3"'), true, 'it was taken once');
     assert.equal(parameter(digest.header('GET', url)!, ' nonce'), '3');
-    assert.equal(digest.challenged(['Basic realm="x"']), false, 'no way back to a password in the clear');
+    assert.equal(again('Basic realm="x"'), false, 'no way back to a password in the clear');
+    assert.equal(digest.challenged(['Digest realm="x", nonce="4"'], old), true, 'others have learned a newer nonce');
+    assert.equal(parameter(digest.header('GET', url)!, ' nonce'), '3');
+    assert.equal(digest.challenged(['Digest realm="x", nonce="4"'], undefined), true, 'it was asked before');
   });
 
   test('what Digest cannot carry is said', () => {
@@ -97,7 +102,7 @@ describe('authentication', () => {
       ['a', 'x\\"y'],
     ]) {
       const lines = [`Digest realm="${realm}", nonce="n"`];
-      assert.throws(() => new Authentication(url, username!, 'p').challenged(lines), /no quotation mark/);
+      assert.throws(() => new Authentication(url, username!, 'p').challenged(lines, undefined), /no quotation mark/);
     }
   });
 });

@@ -1,0 +1,403 @@
+// Live sources: a file that is edited in a WebDAV folder is served on the next read, whatever the server does meanwhile.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createServer, type Socket } from 'node:net';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
+import { skillText } from '../fixtures/operator.ts';
+import {
+  asked,
+  secret,
+  startWebDavServer,
+  type WebDavServerFixture,
+  webDavServerKinds,
+} from '../fixtures/webdav-server.ts';
+import { call, callTool, listUris } from '../server/support/mcp.ts';
+import { liveGateway } from './support.ts';
+
+const loki = 'skill://notes/loki';
+const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+/** Looks count for two seconds. */
+const pastFresh = () => new Promise((resolve) => setTimeout(resolve, 2050));
+const prompt = (text: string) =>
+  `---\ndescription: Greets.\narguments:\n  - name: who\n    required: true\n---\n${text}\n`;
+
+for (const kind of webDavServerKinds) {
+  describe(kind, () => {
+    let dav: WebDavServerFixture;
+    before(async () => {
+      dav = await startWebDavServer(kind);
+    });
+    afterEach(() => dav.reset());
+    after(() => dav.close());
+
+    test('an edit is served on the next read, of a skill, its files, a pack file and a prompt; the generation stays', async () => {
+      await dav.write({
+        'skills/loki/SKILL.md': skillText('loki'),
+        'skills/loki/größe #1.md': 'file 1',
+        'shared/rules.md': 'pack 1',
+        'prompts/hello.md': prompt('Hello {{ who }}.'),
+      });
+      await using gateway = await liveGateway(dav, { spec: { include: { files: ['shared/**'] } } });
+      const { generation } = await gateway.health();
+      const fileUri = (await gateway.read('skill://notes/_files'))!.match(/skill:\S+rules\.md/)![0];
+      const odd = 'skill://notes/loki/gr%C3%B6%C3%9Fe%20%231.md';
+      await dav.write(
+        {
+          'skills/loki/SKILL.md': skillText('loki', 'Edited.'),
+          'skills/loki/größe #1.md': 'file 2, longer',
+          'shared/rules.md': 'pack 2',
+          'prompts/hello.md': prompt('Good evening {{ who }}!'),
+        },
+        0,
+      );
+      assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+      assert.equal(await gateway.read(`${loki}/SKILL.md`), skillText('loki', 'Edited.'));
+      assert.equal(await gateway.read(odd), 'file 2, longer');
+      assert.equal(await gateway.read(fileUri), 'pack 2');
+      const { body } = await call(gateway.server.url, 'prompts/get', {
+        name: 'notes_hello',
+        arguments: { who: 'Ann' },
+      });
+      assert.match(body.result.messages[0].content.text, /^Good evening Ann!/);
+      assert.equal((await gateway.health()).generation, generation);
+      await pastFresh();
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Once more.') }, 0);
+      const tool = await callTool(gateway.server.url, 'read_resource', { uri: loki });
+      assert.equal(tool.body.result.content[0].text, skillText('loki', 'Once more.'));
+    });
+
+    test('the manifest and skills/get are priced against the server, and lists tell what was seen last', async () => {
+      const [before, edited] = [skillText('loki'), skillText('loki', 'Edited in Nextcloud.')];
+      await dav.write({ 'skills/loki/SKILL.md': before, 'skills/loki/a.md': 'a' });
+      await using gateway = await liveGateway(dav);
+      await dav.write({ 'skills/loki/SKILL.md': edited, 'skills/loki/a.md': 'aa' }, 0);
+      const listed = async () =>
+        (await call(gateway.server.url, 'skills/list')).body.result.skills[0].resources.map(
+          ({ digest, size }: { digest: string; size: number }) => `${digest} ${size}`,
+        );
+      const [was, is] = [
+        [`${sha256(before)} ${before.length}`, `${sha256('a')} 1`],
+        [`${sha256(edited)} ${edited.length}`, `${sha256('aa')} 2`],
+      ];
+      assert.deepEqual(await listed(), was, 'nobody has asked upstream yet');
+      const got = await call(gateway.server.url, 'skills/get', { uri: `${loki}/SKILL.md` });
+      assert.deepEqual(
+        got.body.result.skill.resources.map(
+          ({ digest, size }: { digest: string; size: number }) => `${digest} ${size}`,
+        ),
+        is,
+      );
+      assert.deepEqual(await listed(), is);
+      const manifest = JSON.parse((await gateway.read(`${loki}/_manifest`))!);
+      assert.deepEqual(
+        manifest.files.map(({ hash, size }: { hash: string; size: number }) => `${hash} ${size}`),
+        is,
+      );
+      assert.equal(await gateway.read(`${loki}/a.md`), 'aa');
+    });
+
+    test('within two seconds of an answer nothing is asked; afterwards one PROPFIND, and a GET where it has moved', async () => {
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki') });
+      await using gateway = await liveGateway(dav);
+      await gateway.read(loki);
+      dav.exchanges.length = 0;
+      await gateway.read(loki);
+      await Promise.all([gateway.read(loki), gateway.read(`${loki}/SKILL.md`)]);
+      assert.deepEqual(asked(dav), []);
+      await pastFresh();
+      await Promise.all(Array.from({ length: 10 }, () => gateway.read(loki)));
+      assert.deepEqual(asked(dav), ['PROPFIND /dav/skills/loki/SKILL.md'], 'ten readers share one look');
+      await pastFresh();
+      dav.exchanges.length = 0;
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'New.') }, 30);
+      await gateway.read(loki);
+      assert.deepEqual(asked(dav), ['PROPFIND /dav/skills/loki/SKILL.md', 'GET /dav/skills/loki/SKILL.md']);
+      const { sources } = await gateway.health();
+      assert.equal(sources.notes.live, true);
+      assert.equal(sources.notes.cooling, false);
+      assert.deepEqual([sources.notes.revalidated, sources.notes.fetched], [3, 2]);
+    });
+  });
+}
+
+describe('with Apache', () => {
+  let dav: WebDavServerFixture;
+  before(async () => {
+    dav = await startWebDavServer('Apache with Basic');
+  });
+  afterEach(() => dav.reset());
+  after(() => dav.close());
+
+  const one = () => dav.write({ 'skills/loki/SKILL.md': skillText('loki'), 'skills/loki/a.md': 'a' });
+
+  test('a new file needs a refresh; a deleted one is served until then; the refresh takes over what was newer', async () => {
+    await one();
+    await using gateway = await liveGateway(dav);
+    await dav.write({ 'skills/loki/b.md': 'b', 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 30);
+    await dav.remove('skills/loki/a.md');
+    assert.equal(await gateway.read(`${loki}/b.md`), undefined);
+    assert.equal(await gateway.read(`${loki}/a.md`), 'a');
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    assert.equal((await gateway.health()).sources.notes.cooling, false, 'a file that is gone is no failure');
+    const { cluster } = gateway.operator;
+    const { spec } = cluster.sources.get('default/notes')!;
+    cluster.source('notes', { spec, annotations: { 'lyceum.dev/requestedAt': 'now' } });
+    await eventually('the new file is served', async () => (await gateway.read(`${loki}/b.md`)) === 'b');
+    assert.equal(await gateway.read(`${loki}/a.md`), undefined);
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    const held = /lyceum_live_held_bytes (\d+)/.exec(
+      await (await fetch(`${gateway.server.metricsUrl}/metrics`)).text(),
+    );
+    assert.equal(held?.[1], '0', 'nothing lies over a catalogue that has it');
+    await pastFresh();
+    await dav.write({ 'skills/loki/b.md': 'b, edited' }, 0);
+    assert.equal(await gateway.read(`${loki}/b.md`), 'b, edited', 'reads follow the new catalogue');
+  });
+
+  test('an edit that is taken back upstream is what the catalogue has again', async () => {
+    await one();
+    await using gateway = await liveGateway(dav);
+    await dav.write({ 'skills/loki/a.md': 'edited' }, 20);
+    assert.equal(await gateway.read(`${loki}/a.md`), 'edited');
+    await pastFresh();
+    await dav.write({ 'skills/loki/a.md': 'a' }, 10);
+    assert.equal(await gateway.read(`${loki}/a.md`), 'a');
+  });
+
+  test('a refresh of another source does not bring older bytes back', async () => {
+    await one();
+    await using gateway = await liveGateway(dav, {
+      others: { copy: { url: dav.sourceUrl(), library: 'copy', secretRef: { name: 'cloud' } } },
+    });
+    const edited = skillText('loki', 'Edited.');
+    await dav.write({ 'skills/loki/SKILL.md': edited }, 30);
+    assert.equal(await gateway.read(loki), edited);
+    const { generation } = await gateway.health();
+    const { cluster } = gateway.operator;
+    const { spec } = cluster.sources.get('default/copy')!;
+    cluster.source('copy', { spec, annotations: { 'lyceum.dev/requestedAt': 'now' } });
+    await eventually('the other source is newer', async () => (await gateway.health()).generation > generation);
+    await dav.stop();
+    try {
+      assert.equal(await gateway.read(loki), edited, 'also while nobody can be asked');
+    } finally {
+      await dav.listen();
+    }
+  });
+
+  test('a snapshot source never asks, and health has no live fields for it', async () => {
+    await one();
+    const others = { copy: { url: dav.sourceUrl(), cache: 'Snapshot', library: 'copy', secretRef: { name: 'cloud' } } };
+    await using gateway = await liveGateway(dav, { others });
+    await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 0);
+    assert.equal(await gateway.read('skill://copy/loki'), skillText('loki'));
+    assert.deepEqual(dav.exchanges, []);
+    const { sources } = await gateway.health();
+    assert.deepEqual(
+      Object.keys(sources.copy).filter((key) => /live|cool|fetch|reval/.test(key)),
+      [],
+    );
+    assert.equal(sources.notes.live, true);
+    assert.doesNotMatch(
+      JSON.stringify(sources),
+      /127\.0\.0\.1|dav|canary|SKILL/,
+      'no backend, credential or file name',
+    );
+  });
+
+  test('a stopped server: served from the volume, one line in the log, a pause, and it recovers by itself', async () => {
+    await one();
+    await using gateway = await liveGateway(dav);
+    await dav.stop();
+    try {
+      assert.equal(await gateway.read(loki), skillText('loki'));
+      assert.equal(await gateway.read(`${loki}/a.md`), 'a');
+      assert.equal((await gateway.health()).sources.notes.cooling, true);
+      const lines = gateway.log().filter(({ level }) => Number(level) >= 40);
+      assert.equal(lines.length, 1);
+      const { source, file, reason } = lines[0]!;
+      assert.deepEqual(
+        { source, file, reason },
+        { source: 'notes', file: 'skills/loki/SKILL.md', reason: 'Unreachable' },
+      );
+      assert.doesNotMatch(JSON.stringify(gateway.log()), /canary|jörg/);
+    } finally {
+      await dav.listen();
+    }
+    await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited meanwhile.') }, 0);
+    await eventually(
+      'the pause is over',
+      () => gateway.read(loki),
+      (text) => text === skillText('loki', 'Edited meanwhile.'),
+      40,
+    );
+    assert.equal((await gateway.health()).sources.notes.cooling, false);
+  });
+
+  const failing: Record<string, (dav: WebDavServerFixture) => void> = {
+    'a sign-in page with 200': (server) => {
+      server.behaviour = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>canary</html>');
+        return true;
+      };
+    },
+    'a file that does not arrive whole': (server) => {
+      server.tamper = (request, answer) => (request.method === 'GET' ? answer.subarray(1) : undefined);
+    },
+    'a 500': (server) => {
+      server.behaviour = (_request, response) => {
+        response.writeHead(500).end('canary');
+        return true;
+      };
+    },
+  };
+  for (const [what, turn] of Object.entries(failing)) {
+    test(`${what} is never content`, async () => {
+      await one();
+      await using gateway = await liveGateway(dav);
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 30);
+      turn(dav);
+      assert.equal(await gateway.read(loki), skillText('loki'));
+      assert.equal((await gateway.health()).sources.notes.cooling, true);
+      assert.doesNotMatch(JSON.stringify(gateway.log()), /canary/);
+    });
+  }
+
+  test('a wrong Secret on the server is one failure; a mended one is used after the pause', async () => {
+    await one();
+    let password = 'canary-wrong';
+    const secretOf = async () =>
+      new Map([
+        ['username', Buffer.from(secret.username!)],
+        ['password', Buffer.from(password)],
+      ]);
+    await using gateway = await liveGateway(dav, { secretOf });
+    await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 0);
+    assert.equal(await gateway.read(loki), skillText('loki'));
+    assert.equal(gateway.log().find(({ level }) => level === 40)?.reason, 'AuthenticationFailed');
+    password = secret.password!;
+    await eventually(
+      'it is used',
+      async () => (await gateway.read(loki)) === skillText('loki', 'Edited.'),
+      Boolean,
+      40,
+    );
+  });
+
+  test('a file over the limit, and a main file that is empty or no text, are not taken over', async () => {
+    await one();
+    await using gateway = await liveGateway(dav, { spec: { limits: { fileSize: '1000' } } });
+    await dav.write({ 'skills/loki/a.md': 'x'.repeat(1001), 'skills/loki/SKILL.md': '' }, 30);
+    assert.equal(await gateway.read(`${loki}/a.md`), 'a');
+    assert.equal(await gateway.read(loki), skillText('loki'));
+    await pastFresh();
+    await dav.write({ 'skills/loki/SKILL.md': Buffer.from([0xff, 0xfe, 0]) }, 20);
+    dav.exchanges.length = 0;
+    assert.equal(await gateway.read(loki), skillText('loki'));
+    assert.equal((await gateway.health()).sources.notes.cooling, false);
+    await gateway.read(loki);
+    assert.deepEqual(asked(dav).length, 2, 'what is not taken over is not transferred again and again');
+  });
+
+  test('a text that becomes binary is served as what it is', async () => {
+    await one();
+    await using gateway = await liveGateway(dav);
+    const bytes = Buffer.from([0x89, 0x50, 0xff]);
+    await dav.write({ 'skills/loki/a.md': bytes }, 30);
+    const { body } = await call(gateway.server.url, 'resources/read', { uri: `${loki}/a.md` });
+    assert.equal(body.result.contents[0].blob, bytes.toString('base64'));
+  });
+
+  test('whoever has a Live source in scope is told to keep nothing; others may', async () => {
+    await one();
+    const others = { copy: { url: dav.sourceUrl(), library: 'copy', secretRef: { name: 'cloud' } } };
+    await using gateway = await liveGateway(dav, { others });
+    const ttl = async (query: string) =>
+      (await call(gateway.server.url, 'resources/list', {}, { query })).body.result.ttlMs;
+    assert.equal(await ttl(''), 0);
+    assert.equal(await ttl('?library=notes'), 0);
+    assert.equal(await ttl('?library=copy'), 60_000);
+  });
+
+  test('only the subdirectory is looked at, under the right path', async () => {
+    await dav.write({ 'packs/x y/skills/loki/SKILL.md': skillText('loki') });
+    await using gateway = await liveGateway(dav, { spec: { subdirectory: 'packs/x y' } });
+    await dav.write({ 'packs/x y/skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 0);
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    assert.equal(asked(dav)[0], 'PROPFIND /dav/packs/x%20y/skills/loki/SKILL.md');
+  });
+
+  test('rules and profiles are re-read, in folders of their own and beside others', async () => {
+    const paths = {
+      'rules/style/RULE.md': 'r',
+      'agents/critic.md': 'p',
+      'profiles/judge/judge.md': 'j',
+      'AGENTS.md': 'a',
+    };
+    const texts = (more: string) =>
+      Object.fromEntries(
+        Object.entries(paths).map(([path, text]) => [path, `---\nname: ${text}\ndescription: D.\n---\n${more}\n`]),
+      );
+    await dav.write(texts('old'));
+    await using gateway = await liveGateway(dav);
+    await dav.write(texts('edited'), 0);
+    for (const address of ['_rules/style', '_profiles/critic', '_profiles/judge', '_rules/agents']) {
+      assert.match((await gateway.read(`skill://notes/${address}`)) ?? '', /edited\n$/, address);
+    }
+  });
+});
+
+test('three black holes: a first read under a second, later ones at once, one line each, others never wait', async () => {
+  const dav = await startWebDavServer('Apache with Basic');
+  const sockets = new Set<Socket>();
+  try {
+    await dav.write({
+      'skills/loki/SKILL.md': skillText('loki'),
+      'skills/loki/a.md': 'a',
+      'skills/tempo/SKILL.md': skillText('tempo'),
+    });
+    const holes = ['hole-a', 'hole-b', 'hole-c'];
+    const spec = { url: dav.sourceUrl(), cache: 'Live', secretRef: { name: 'cloud' } };
+    await using gateway = await liveGateway(dav, { others: Object.fromEntries(holes.map((name) => [name, spec])) });
+    // The servers go silent: connections are taken, and nothing is ever said.
+    await dav.stop();
+    const silent = createServer((socket) => sockets.add(socket.on('error', () => {})));
+    silent.listen(dav.port, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    try {
+      const control: number[] = [];
+      let reading = true;
+      const others = (async () => {
+        while (reading) {
+          const began = performance.now();
+          await listUris(gateway.server.url);
+          control.push(performance.now() - began);
+        }
+      })();
+      const first = await Promise.all(holes.map((name) => gateway.timed(`skill://${name}/loki`)));
+      for (const [took, text] of first) {
+        assert.equal(text, skillText('loki'));
+        assert(took < 1000, `the first read took ${took} ms`);
+      }
+      reading = false;
+      await others;
+      const slowest = Math.max(...control);
+      assert(slowest < 500, `a request beside them took ${slowest} ms`);
+      for (const name of holes) {
+        for (const path of ['loki', 'loki/a.md', 'tempo', 'loki/_manifest']) {
+          const [took] = await gateway.timed(`skill://${name}/${path}`);
+          assert(took < 50, `${name}/${path} took ${took} ms`);
+        }
+        assert.equal((await gateway.health()).sources[name].cooling, true);
+      }
+      const lines = gateway.log().filter(({ level }) => Number(level) >= 40);
+      assert.deepEqual(lines.map(({ source }) => source).sort(), holes);
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => silent.close(resolve));
+    }
+  } finally {
+    await dav.close();
+  }
+});
