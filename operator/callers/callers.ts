@@ -54,7 +54,8 @@ export class Callers {
   async #gatewayOf(identity: PodIdentity): Promise<ObjectKey | undefined> {
     const { cluster } = this.#options;
     const deployments = cluster.children?.store('Deployment');
-    if (deployments === undefined) return undefined;
+    // Elsewhere there are no pods of a gateway, and none that the operator may read.
+    if (!deployments?.list().some(({ metadata }) => metadata.namespace === identity.namespace)) return undefined;
     const pod = await this.#pod(identity);
     return pod && gatewayOfPod(pod, cluster.gateways, deployments);
   }
@@ -67,8 +68,7 @@ export class Callers {
       const pod = trim(pods, await this.#options.connection.getJson(path, {}, { accept, mostBytes: mostPodBytes }));
       return pod.metadata.uid === uid ? pod : undefined;
     } catch (error) {
-      // A namespace in which the operator starts no pods is none whose pods it may read.
-      if (isKind(error, 'notFound', 'forbidden')) return undefined;
+      if (isKind(error, 'notFound')) return undefined;
       throw error;
     }
   }

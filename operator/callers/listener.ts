@@ -84,10 +84,12 @@ async function answer(
     const route = Object.hasOwn(routes, key) ? routes[key] : undefined;
     send(route === undefined ? notFound : await route(caller.gateway));
   } catch (error) {
-    log.warn({ error: error instanceof Error ? error.message : 'unknown' }, 'a call could not be answered');
+    log.warn({ error: wordsOf(error), cause: wordsOf((error as Error).cause) }, 'a call could not be answered');
     send(unavailable);
   }
 }
+
+const wordsOf = (error: unknown): string | undefined => (error instanceof Error ? error.message : undefined);
 
 const unauthorized: Answer = { status: 401, body: { error: 'Unauthorized' } };
 const forbidden: Answer = { status: 403, body: { error: 'Forbidden' } };
