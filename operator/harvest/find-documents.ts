@@ -3,6 +3,7 @@ import { type Problem, problem } from '../../catalogue/problem.ts';
 import type { Slices } from '../../catalogue/slices.ts';
 import { type Folder, walk } from '../source/folder-tree.ts';
 import { folderOf, joinPath, nameOf } from '../source/path.ts';
+import { sorted } from '../source/sorted.ts';
 import type { TreeEntry } from '../source/source.ts';
 import { compileGlobs, type Glob } from './globs.ts';
 import { type DocumentKind, documentKinds } from './kinds.ts';
@@ -61,7 +62,8 @@ export async function findDocuments(
     }
     if (slices.over) await slices.turn();
   }
-  const found = searches.map((search) => search.end());
+  const found = [];
+  for (const search of searches) found.push(await search.end(slices));
   return {
     documents: found.flatMap(({ documents }) => documents),
     mains: new Set(found.flatMap(({ candidates }) => candidates.map(({ main }) => main.path))),
@@ -167,10 +169,10 @@ class Search {
     return undefined;
   }
 
-  end() {
-    const candidates = withFolders(this.#candidates);
+  async end(slices: Slices) {
+    const candidates = await withFolders(this.#candidates, slices);
     const rank = ({ main }: Candidate) => (main.realPath === undefined ? 0 : 1);
-    const ordered = candidates.toSorted((a, b) => rank(a) - rank(b) || a.convention - b.convention);
+    const ordered = await sorted(candidates, (a, b) => rank(a) - rank(b) || a.convention - b.convention, slices);
     const real = new Set<string>();
     const documents = ordered.filter(({ main }) => {
       const path = main.realPath ?? main.path;
@@ -218,14 +220,17 @@ const mistakable = (path: string): Problem =>
   );
 
 /** What lies below a RULE.md is of that rule; any other main file has a folder only where no second one stands in it. */
-function withFolders(candidates: readonly Candidate[]): Candidate[] {
+async function withFolders(candidates: readonly Candidate[], slices: Slices): Promise<Candidate[]> {
   const ruled = new Set(
     candidates.flatMap(({ path, folder }) => (isRuled(path) && folder !== undefined ? [folderOf(path)] : [])),
   );
   const kept = candidates.filter(({ path }) => isRuled(path) || !isBelow(path, ruled));
-  const together = Map.groupBy(kept, ({ path }) => folderOf(path));
+  if (slices.over) await slices.turn();
+  const inFolder = new Map<string, number>();
+  for (const { path } of kept) inFolder.set(folderOf(path), (inFolder.get(folderOf(path)) ?? 0) + 1);
+  if (slices.over) await slices.turn();
   return kept.map((candidate) =>
-    isRuled(candidate.path) || together.get(folderOf(candidate.path))!.length === 1
+    candidate.folder === undefined || isRuled(candidate.path) || inFolder.get(folderOf(candidate.path)) === 1
       ? candidate
       : { ...candidate, folder: undefined },
   );

@@ -42,7 +42,7 @@ export async function harvest(
   const reader = await ContentsReader.of(tree, known, blobs, rules.limits, signal);
   const { plugins, kept } = await readPlugins(ground, rules, reader);
   const selection = await select(ground, rules, plugins);
-  const contents = await reader.contents(wanted(selection), mainsOf(selection));
+  const contents = await reader.contents(wanted(selection), await mainsOf(selection));
   const told = [...tree.problems, ...resolved.problems];
   const problems = await concerning(told, ground.sieve, new Slices());
   const assembled = await assemble(selection, contents, rules, problems);
@@ -79,13 +79,15 @@ function* wanted({ artifacts, files }: Selection): Generator<TreeEntry> {
   for (const { entry } of files) yield entry;
 }
 
-function mainsOf({ artifacts }: Selection): Map<string, Set<ParserName>> {
+async function mainsOf({ artifacts }: Selection): Promise<Map<string, Set<ParserName>>> {
+  const slices = new Slices();
   const mains = new Map<string, Set<ParserName>>();
   for (const { main, parser } of artifacts) {
     const path = realPathOf(main);
     const readers = mains.get(path);
     if (readers === undefined) mains.set(path, new Set([parser]));
     else readers.add(parser);
+    if (slices.over) await slices.turn();
   }
   return mains;
 }

@@ -107,6 +107,7 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
     rules.limits,
     slices,
   );
+  if (slices.over) await slices.turn();
   const groups = groupsOf(found.skills, sieve, plugins, rules.library);
   const skills = found.skills.map(
     (skill): SelectedArtifact => ({
@@ -121,10 +122,11 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
       name: undefined,
     }),
   );
-  const others = documents.documents.map((one): SelectedArtifact => {
+  const others: SelectedArtifact[] = [];
+  for (const one of documents.documents) {
     const owner = documentOwners.get(one);
     const { kind, main, path, base } = one;
-    return {
+    others.push({
       kind: kind.kind,
       folder: owner === undefined ? withoutExtensions(path) : folderOf(path),
       group: undefined,
@@ -134,8 +136,10 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
       isSingle: owner === undefined,
       parser: kind.parserFor(path, base),
       name: kind.nameFor(path, base, owner !== undefined),
-    };
-  });
+    });
+    if (slices.over) await slices.turn();
+  }
+  if (slices.over) await slices.turn();
   const isListed = kindLists.some((list) => sieve[list].listed);
   const places = [...[...found.folders].map(({ path }) => path), ...documents.mains].map((path) =>
     belowSubdirectory(sieve, path),

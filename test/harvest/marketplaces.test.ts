@@ -20,6 +20,7 @@ const plugin: Files = {
   'plugins/one/commands/git/tag.md': 'x',
   'plugins/one/agents/reviewer.md': 'x',
   'plugins/one/agents/README.md': 'x',
+  'plugins/one/agents/deep/no.md': 'x',
   'plugins/one/rules/style.md': 'x',
   'plugins/one/rules/naming/RULE.md': 'x',
   'plugins/one/rules/naming/more.md': 'x',
