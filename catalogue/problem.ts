@@ -6,6 +6,7 @@ export type Severity = 'error' | 'warning' | 'info';
 export const problemReasons = {
   AccessDenied: 'error',
   AddressTaken: 'error',
+  BadEntry: 'error',
   BadFileName: 'error',
   DefinedElsewhere: 'info',
   Duplicate: 'info',
@@ -20,6 +21,7 @@ export const problemReasons = {
   NameMended: 'warning',
   NoFrontmatter: 'warning',
   NotAdvertised: 'warning',
+  NotFetched: 'error',
   NothingMatched: 'warning',
   NotReached: 'warning',
   NotText: 'error',

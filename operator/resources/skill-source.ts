@@ -28,7 +28,8 @@ export const skillSourceSpecSchema = z
     url: text(longest.url).describe(
       'Where the material is. The scheme picks the kind of source: github://OWNER/REPOSITORY, ' +
         'git+https://HOST/PATH and git+http://HOST/PATH for git, webdav+https://HOST/PATH and webdav+http://HOST/PATH for a ' +
-        'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), configmap://NAME for a ConfigMap of this namespace, ' +
+        'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), https://HOST/.well-known/agent-skills/index.json ' +
+        '(http:// too) for what another publisher offers, configmap://NAME for a ConfigMap of this namespace, ' +
         "file:///PATH for a folder below the operator's file root. Credentials belong in a Secret, never in here.",
     ),
     ref: text(255)
@@ -106,7 +107,8 @@ export const skillSourceSpecSchema = z
       .optional()
       .describe(
         'A Secret of this namespace. Git: username and password, password alone, or bearerToken. WebDAV, where it is ' +
-          'required: username and password. Both: ca.crt for a server with a certificate of your own.',
+          'required: username and password. A discovery index: bearerToken. All: ca.crt for a server with a certificate of ' +
+          'your own.',
       ),
     timeout: text(16).default('60s').describe('How long one look may take in all: 30s, 5m; from 5s to 1h.'),
     limits: limitsSchema

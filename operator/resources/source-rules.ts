@@ -20,12 +20,12 @@ import type { SkillSourceSpec } from './skill-source.ts';
 
 const dotSegment = '(^|/)\\.\\.?(/|$)';
 
-const anyScheme = '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|configmap|file)://';
+const anyScheme = '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|configmap|file|https|http)://';
 const git = '^(github|git\\+https|git\\+http)://';
 const isGit = matches(git);
 const webDav = '^webdav\\+https?://';
 const isWebDav = matches(webDav);
-const withSecret = '^(github|(git|webdav)\\+https?)://';
+const withSecret = '^(github|((git|webdav)\\+)?https?)://';
 const mayHaveSecret = matches(withSecret);
 const userinfo = '^[a-z+]+://[^/?#]*@';
 const githubUrl = '^github://[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$';
@@ -33,7 +33,10 @@ const githubDots = '/\\.{1,2}(\\.git)?(/|$)';
 const gitUrl = '^git\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)+/?$';
 const webDavUrl =
   '^webdav\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)*/?$';
-const webDavDots = '/(\\.|%2[eE]){1,2}(/|$)';
+const escapedDots = '/(\\.|%2[eE]){1,2}(/|$)';
+const webAddress = '^https?://';
+const indexUrl =
+  '^https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)*/\\.well-known/(agent-skills|skills)/index\\.json$';
 const configMapUrl = `^configmap://${dnsName}$`;
 const fileUrl = '^file:///[^?#\\\\\\x00-\\x1f\\x7f]*$';
 
@@ -93,7 +96,8 @@ export const skillSourceRules: readonly Rule[] = [
     field: '.url',
     cel: celMatches('self.url', anyScheme),
     message:
-      'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, configmap:// or file:///',
+      'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, https://, http://, ' +
+      'configmap:// or file:///',
     holds: ({ url }) => hasScheme(url),
   }),
   rule<SkillSourceSpec>({
@@ -113,8 +117,15 @@ export const skillSourceRules: readonly Rule[] = [
   urlRule(
     webDav,
     webDavUrl,
-    webDavDots,
+    escapedDots,
     'write webdav+https://HOST/PATH (or webdav+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
+  ),
+  urlRule(
+    webAddress,
+    indexUrl,
+    escapedDots,
+    'https:// and http:// are for discovery indexes: write https://HOST/.well-known/agent-skills/index.json, without a ' +
+      'query, a fragment and ..; a git repository is git+https://HOST/PATH',
   ),
   urlRule(
     '^configmap://',
@@ -139,7 +150,7 @@ export const skillSourceRules: readonly Rule[] = [
     at: 'spec',
     field: '.secretRef',
     cel: `!has(self.secretRef) || ${celMatches('self.url', withSecret)}`,
-    message: 'secretRef is for git and WebDAV only (github://, git+https://, webdav+https:// and the like): remove it',
+    message: 'secretRef is for git, WebDAV and discovery indexes only, not for configmap:// and file:///: remove it',
     holds: ({ secretRef, url }) => secretRef === undefined || mayHaveSecret(url),
   }),
   rule<SkillSourceSpec>({

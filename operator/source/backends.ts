@@ -4,6 +4,7 @@ import type { Cluster } from '../kubernetes/cluster.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { LookContext } from './backend.ts';
 import { openConfigMapSource } from './configmap.ts';
+import { openDiscoverySource } from './discovery.ts';
 import { type FolderRoots, openFolderSource } from './folder.ts';
 import { openGitSource } from './git.ts';
 import type { Source } from './source.ts';
@@ -44,6 +45,9 @@ export class Backends {
       case 'webdav+https':
       case 'webdav+http':
         return openWebDavSource(url, subdirectory, context, this.#client);
+      case 'https':
+      case 'http':
+        return openDiscoverySource(url, context, this.#client);
       default:
         return openGitSource(url, ref, context, this.#client);
     }

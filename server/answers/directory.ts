@@ -2,7 +2,7 @@
 import { addressScheme, encodePath, listedUri, pathOfListed } from '../../catalogue/address.ts';
 import { byCodePoint } from '../../catalogue/names.ts';
 import type { FileRow } from '../../catalogue/source-catalogue.ts';
-import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
+import { type Artifact, byAscii, mainFile } from '../snapshot/snapshot.ts';
 import type { View, VisibleLibrary } from '../view.ts';
 import { type PageOf, pageOf } from './page.ts';
 
@@ -33,15 +33,18 @@ export function directoryPage(view: View, uri: string, cursor: string | undefine
         keyAt: (index) => keyOf(children[index]!),
         rowAt: (index) => children[index]!,
         bytesAt: (index) => Buffer.byteLength(JSON.stringify(children[index]!)),
-        compare: byCodePoint,
+        compare: byAscii,
       },
       cursor,
     )
   );
 }
 
-/** Of a file and a folder of one name the file goes first. */
-const keyOf = ({ name, mimeType }: DirectoryRow): string => (mimeType === directoryType ? `${name}/` : name);
+/** By what their addresses end with; of a file and a folder of one name the file goes first. */
+function keyOf({ uri, mimeType }: DirectoryRow): string {
+  const last = uri.slice(uri.lastIndexOf('/') + 1);
+  return mimeType === directoryType ? `${last}/` : last;
+}
 
 function childrenOf(view: View, uri: string): readonly DirectoryRow[] | undefined {
   if (!uri.startsWith(addressScheme) || uri.endsWith('/')) return undefined;
@@ -53,7 +56,7 @@ function childrenOf(view: View, uri: string): readonly DirectoryRow[] | undefine
   if (visible === undefined) return undefined;
   const children = slash === -1 ? inLibrary(visible, '') : below(view, visible, address.slice(slash + 1));
   if (children === undefined) return undefined;
-  const sorted = children.sort((a, b) => byCodePoint(keyOf(a), keyOf(b)));
+  const sorted = children.sort((a, b) => byAscii(keyOf(a), keyOf(b)));
   if (sorted.length >= worthRemembering) remember(view, uri, sorted);
   return sorted;
 }
@@ -91,15 +94,18 @@ function inSkill({ qualified, row }: Artifact, rest: string): DirectoryRow[] | u
   for (const folder of new Set([pathOfListed(rest), rest])) {
     if (folder === undefined) continue;
     const children = fileChildren(row.files, folder === '' ? '' : `${folder}/`, `${qualified}/`);
-    if (children.length > 0 || folder === '') return children.map((child) => withDescription(child, qualified, row));
+    if (children.length > 0 || folder === '') return children.map((child) => asMain(child, qualified, row));
   }
   return undefined;
 }
 
-/** SKILL.md says what its skill is for. */
-function withDescription(child: DirectoryRow, qualified: string, row: Artifact['row']): DirectoryRow {
-  const isMain = child.uri === listedUri(`${qualified}/${mainFile(row)?.path}`);
-  return isMain && row.description !== '' ? { ...child, description: row.description } : child;
+/** SKILL.md has the name and the description of its skill, as the extension asks; every other row is left as it is. */
+function asMain(child: DirectoryRow, qualified: string, row: Artifact['row']): DirectoryRow {
+  if (child.uri !== listedUri(`${qualified}/${mainFile(row)?.path}`)) return child;
+  const { description = row.description } = row.frontmatter ?? {};
+  return typeof description === 'string' && description !== ''
+    ? { ...child, name: row.name, description }
+    : { ...child, name: row.name };
 }
 
 /** @param prefix the folder with a slash behind it; `` for the library itself */

@@ -4,14 +4,16 @@ import { type Case, library, objectName, on, oneWord, words } from './case.ts';
 const github = 'github://obra/superpowers';
 const credentials = /no credentials in the URL.*secretRef/;
 const schemes =
-  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, configmap:\/\/ or file:\/\/\//;
+  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
 const twoNames = /github:\/\/OWNER\/REPOSITORY/;
 const gitAddress = /git\+https:\/\/HOST\/PATH/;
 const dav = 'webdav+https://cloud.example.com/remote.php/dav/files/ann/skills';
 const davAddress = /webdav\+https:\/\/HOST\/PATH/;
 const davOnly = /for WebDAV only .*remove it/;
 const needsUser = /WebDAV needs a user: name a Secret/;
-const remoteOnly = /for git and WebDAV only .*remove it/;
+const remoteOnly = /for git, WebDAV and discovery indexes only, .*remove it/;
+const published = 'https://skills.example.com/.well-known/agent-skills/index.json';
+const indexAddress = /https:\/\/HOST\/\.well-known\/agent-skills\/index\.json/;
 const secretRef = { name: 's' };
 const mapName = /configmap:\/\/NAME/;
 const absolute = /file:\/\/\/PATH/;
@@ -64,7 +66,36 @@ const urls: Case[] = [
   { what: 'a URL that is a number', spec: { url: 5 }, refused: on('spec.url') },
   { what: 'no spec', spec: undefined, refused: on('spec') },
   { what: 'an empty URL', spec: { url: '' }, refused: on('spec.url', schemes) },
-  { what: 'a plain https URL', spec: { url: 'https://github.com/obra/superpowers' }, refused: on('spec.url', schemes) },
+  { what: "another publisher's index", spec: { url: published } },
+  { what: 'an index that wants a token', spec: { url: published, secretRef } },
+  {
+    what: 'an index of the form before, over HTTP, with a port and a path',
+    spec: { url: 'http://[fd00::1]:8000/team/.well-known/skills/index.json' },
+  },
+  {
+    what: 'a plain https URL',
+    spec: { url: 'https://github.com/obra/superpowers' },
+    refused: on('spec.url', indexAddress),
+  },
+  { what: 'an index with a query', spec: { url: `${published}?token=x` }, refused: on('spec.url', indexAddress) },
+  { what: 'an index with a fragment', spec: { url: `${published}#x` }, refused: on('spec.url', indexAddress) },
+  {
+    what: 'an index behind ..',
+    spec: { url: 'https://h/a/%2E./.well-known/agent-skills/index.json' },
+    refused: on('spec.url', indexAddress),
+  },
+  {
+    what: 'an index without a host',
+    spec: { url: 'https:///.well-known/agent-skills/index.json' },
+    refused: on('spec.url', indexAddress),
+  },
+  {
+    what: 'an index elsewhere',
+    spec: { url: 'https://h/agent-skills/index.json' },
+    refused: on('spec.url', indexAddress),
+  },
+  { what: 'an index with a ref', spec: { url: published, ref: 'main' }, refused: on('spec.ref', gitOnly) },
+  { what: 'an index read live', spec: { url: published, cache: 'Live' }, refused: on('spec.cache', davOnly) },
   { what: 'a scheme of a later version', spec: { url: 's3://bucket/prefix' }, refused: on('spec.url', schemes) },
   {
     what: 'git over ssh',
@@ -115,7 +146,11 @@ export const withCredentials: Case[] = [
     what: 'a password for WebDAV',
     spec: { url: 'webdav+https://ann:hunter2@example.com/x', secretRef: { name: 's' } },
   },
-  { what: 'a password for an unknown scheme', spec: { url: 'https://ann:hunter2@example.com/x' } },
+  { what: 'a password for an unknown scheme', spec: { url: 'ftp://ann:hunter2@example.com/x' } },
+  {
+    what: 'a password for a discovery index',
+    spec: { url: 'https://ann:hunter2@example.com/.well-known/agent-skills/index.json' },
+  },
   { what: 'a password for a ConfigMap', spec: { url: 'configmap://ann:hunter2@skills' } },
   { what: 'a password beside a bad ref', spec: { url: 'git+https://ann:hunter2@example.com/x', ref: 'a b' } },
 ];

@@ -207,7 +207,7 @@ describe('the Skills extension', () => {
         assert.deepEqual(await children('skill://pack/aside'), [
           {
             uri: 'skill://pack/aside/SKILL.md',
-            name: 'SKILL.md',
+            name: 'aside',
             mimeType: 'text/markdown',
             size: Buffer.byteLength(pack['skills/aside/SKILL.md'] as string),
             description: 'What aside is for.',

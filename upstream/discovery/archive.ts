@@ -1,0 +1,227 @@
+// Archives that others have packed, zip or gzipped tar: what is in them, and the files that are wanted. Nothing is unpacked
+// onto the disk, so no path in an archive can lead anywhere.
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { Parser, type ReadEntry } from 'tar';
+import { openPromise, type Entry as ZipEntry } from 'yauzl';
+
+export interface ArchiveBounds {
+  /** Of everything in it, unpacked. */
+  bytes: number;
+  entries: number;
+  signal: AbortSignal;
+}
+
+export interface ArchiveListing {
+  files: { path: string; size: number }[];
+  /** Links and devices, and second files at one path: left out. */
+  leftOut: number;
+}
+
+/** Why an archive cannot be used, in words that follow "it". */
+export class ArchiveFault extends Error {}
+
+/** Reads one after the other: some formats have no other way. @throws ArchiveFault, the signal's reason */
+export async function listArchive(path: string, bounds: ArchiveBounds): Promise<ArchiveListing> {
+  const files = new Map<string, number>();
+  let entries = 0;
+  let bytes = 0;
+  let leftOut = 0;
+  await eachEntry(path, bounds, async ({ name, size, isFile }) => {
+    entries += 1;
+    bytes += size;
+    if (entries > bounds.entries) throw new ArchiveFault(`holds more than ${bounds.entries} files`);
+    if (bytes > bounds.bytes) throw new ArchiveFault(`unpacks to more than ${bounds.bytes} bytes`);
+    if (!isFile || files.has(name)) leftOut += 1;
+    else files.set(name, size);
+  });
+  return { files: [...files].map(([path, size]) => ({ path, size })), leftOut };
+}
+
+/**
+ * @param wanted paths of the listing
+ * @param take gets each of them, one after the other
+ * @throws ArchiveFault, the signal's reason, whatever `take` throws
+ */
+export async function readArchive(
+  path: string,
+  wanted: ReadonlySet<string>,
+  bounds: ArchiveBounds,
+  take: (path: string, bytes: Buffer) => Promise<void>,
+): Promise<void> {
+  const left = new Set(wanted);
+  await eachEntry(
+    path,
+    bounds,
+    async ({ name, isFile, content }) => {
+      if (isFile && left.delete(name)) await take(name, await content());
+    },
+    wanted,
+  );
+  if (left.size > 0) throw new ArchiveFault('is not the archive that was listed');
+}
+
+interface Entry {
+  /** Without `./` in front. */
+  name: string;
+  size: number;
+  isFile: boolean;
+  /** Of a file that is wanted. */
+  content(): Promise<Buffer>;
+}
+
+type Visit = (entry: Entry) => Promise<void>;
+
+class TakeFailed extends Error {}
+
+async function eachEntry(
+  path: string,
+  bounds: ArchiveBounds,
+  visit: Visit,
+  wanted: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  const magic = await firstBytes(path);
+  const visited: Visit = async (entry) => {
+    bounds.signal.throwIfAborted();
+    try {
+      await visit(entry);
+    } catch (cause) {
+      throw new TakeFailed('', { cause });
+    }
+  };
+  try {
+    if (magic.toString('latin1').startsWith('PK')) await eachZipEntry(path, visited);
+    else if (magic[0] === 0x1f && magic[1] === 0x8b) await eachTarEntry(path, bounds, visited, wanted);
+    else throw new ArchiveFault('is neither a zip archive nor a gzipped tar archive');
+  } catch (error) {
+    if (bounds.signal.aborted) throw bounds.signal.reason;
+    if (error instanceof TakeFailed) throw error.cause;
+    if (error instanceof ArchiveFault) throw error;
+    throw new ArchiveFault('is damaged, or not made as archives are', { cause: error });
+  }
+}
+
+async function firstBytes(path: string): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const typeBits = 0o170000;
+const regular = 0o100000;
+
+async function eachZipEntry(path: string, visit: Visit): Promise<void> {
+  const zip = await openPromise(path, { autoClose: false });
+  try {
+    for await (const entry of zip.eachEntry()) {
+      if (entry.fileName.endsWith('/')) continue;
+      if (entry.isEncrypted()) throw new ArchiveFault('is encrypted');
+      await visit({
+        name: withoutDot(entry.fileName),
+        size: entry.uncompressedSize,
+        isFile: isRegular(entry),
+        content: async () => await gathered(await zip.openReadStreamPromise(entry)),
+      });
+    }
+  } finally {
+    zip.close();
+  }
+}
+
+/** Archives made elsewhere than on Unix say nothing of the type. */
+function isRegular({ externalFileAttributes }: ZipEntry): boolean {
+  const type = (externalFileAttributes >>> 16) & typeBits;
+  return type === 0 || type === regular;
+}
+
+const tarFiles: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
+const tarFolders: ReadonlySet<string> = new Set(['Directory', 'GNUDumpDir']);
+
+/** What the format adds to a file's bytes: headers, names and filling. */
+const overheadOfEntry = 2048;
+const overhead = 2 ** 20;
+
+/** A file that has begun, and its bytes where they are wanted, once all of them have come. */
+interface Begun {
+  entry: ReadEntry;
+  content: Promise<Buffer> | undefined;
+  isWhole: boolean;
+}
+
+async function eachTarEntry(
+  path: string,
+  { bytes, entries, signal }: ArchiveBounds,
+  visit: Visit,
+  wanted: ReadonlySet<string>,
+): Promise<void> {
+  const begun: Begun[] = [];
+  let fault: Error | undefined;
+  const parser = new Parser({
+    strict: true,
+    gzip: false,
+    brotli: false,
+    zstd: false,
+    onReadEntry(entry) {
+      const one: Begun = { entry, content: undefined, isWhole: true };
+      begun.push(one);
+      if (!wanted.has(withoutDot(entry.path))) return void entry.resume();
+      one.isWhole = false;
+      one.content = flown(entry);
+      entry.on('end', () => {
+        one.isWhole = true;
+      });
+    },
+  });
+  parser.on('error', (error: Error) => {
+    fault ??= error;
+  });
+  const step = async (feed: () => void): Promise<void> => {
+    feed();
+    if (fault !== undefined) throw fault;
+    signal.throwIfAborted();
+    while (begun[0]?.isWhole === true) {
+      const { entry, content } = begun.shift()!;
+      if (tarFolders.has(entry.type)) continue;
+      await visit({
+        name: withoutDot(entry.path),
+        size: entry.size,
+        isFile: tarFiles.has(entry.type),
+        content: async () => (await content) ?? Buffer.alloc(0),
+      });
+    }
+  };
+  const most = bytes + entries * overheadOfEntry + overhead;
+  let unpacked = 0;
+  const packed = createReadStream(path);
+  const unpacking = pipeline(packed, createGunzip(), () => {});
+  for await (const chunk of unpacking as AsyncIterable<Buffer>) {
+    unpacked += chunk.length;
+    if (unpacked > most) throw new ArchiveFault(`unpacks to more than ${bytes} bytes`);
+    await step(() => void parser.write(chunk));
+  }
+  await step(() => void parser.end());
+  if (begun.length > 0) throw new ArchiveFault('ends in the middle of a file');
+}
+
+/** A tar's parser gives bytes as they are fed to it, and waits for nobody. */
+function flown(entry: ReadEntry): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  return new Promise((resolve) => {
+    entry.on('data', (chunk) => chunks.push(chunk));
+    entry.on('end', () => resolve(Buffer.concat(chunks)));
+  });
+}
+
+async function gathered(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const withoutDot = (path: string): string => path.replace(/^(\.\/+)+/, '');
