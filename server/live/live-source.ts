@@ -47,7 +47,7 @@ export interface Current {
 /** Milliseconds. A look that was answered counts for so long, from its answer on. */
 const freshFor = 2000;
 /** A silent server costs its reader this and no more: under a second, with what stands around it. */
-const lookWithin = 900;
+const lookWithin = 750;
 const fetchWithin = 2000;
 const coolFor = 30_000;
 /** Files are looked at side by side, in each source. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
-import { after, afterEach, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, mock, test } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
 import { skillText } from '../fixtures/operator.ts';
 import {
@@ -17,8 +17,16 @@ import { liveGateway } from './support.ts';
 
 const loki = 'skill://notes/loki';
 const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-/** Looks count for two seconds. */
-const pastFresh = () => new Promise((resolve) => setTimeout(resolve, 2050));
+
+/** Looks count for two seconds, pauses are of thirty: what these tests wait for is told by this clock, which is put forward. */
+const clock = performance.now.bind(performance);
+let forward = 0;
+before(() => void mock.method(performance, 'now', () => clock() + forward));
+const later = (milliseconds: number): void => {
+  forward += milliseconds;
+};
+const pastFresh = (): void => later(2001);
+const pastPause = (): void => later(30_001);
 const prompt = (text: string) =>
   `---\ndescription: Greets.\narguments:\n  - name: who\n    required: true\n---\n${text}\n`;
 
@@ -61,7 +69,7 @@ for (const kind of webDavServerKinds) {
       });
       assert.match(body.result.messages[0].content.text, /^Good evening Ann!/);
       assert.equal((await gateway.health()).generation, generation);
-      await pastFresh();
+      pastFresh();
       await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Once more.') }, 0);
       const tool = await callTool(gateway.server.url, 'read_resource', { uri: loki });
       assert.equal(tool.body.result.content[0].text, skillText('loki', 'Once more.'));
@@ -105,10 +113,10 @@ for (const kind of webDavServerKinds) {
       await gateway.read(loki);
       await Promise.all([gateway.read(loki), gateway.read(`${loki}/SKILL.md`)]);
       assert.deepEqual(asked(dav), []);
-      await pastFresh();
+      pastFresh();
       await Promise.all(Array.from({ length: 10 }, () => gateway.read(loki)));
       assert.deepEqual(asked(dav), ['PROPFIND /dav/skills/loki/SKILL.md'], 'ten readers share one look');
-      await pastFresh();
+      pastFresh();
       dav.exchanges.length = 0;
       await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'New.') }, 30);
       await gateway.read(loki);
@@ -131,6 +139,26 @@ describe('with Apache', () => {
 
   const one = () => dav.write({ 'skills/loki/SKILL.md': skillText('loki'), 'skills/loki/a.md': 'a' });
 
+  test('an answer counts from when it came, not from when it was asked for', async () => {
+    await one();
+    await using gateway = await liveGateway(dav);
+    await gateway.read(loki);
+    pastFresh();
+    dav.tamper = () => {
+      later(600);
+      return undefined;
+    };
+    await gateway.read(loki);
+    dav.tamper = undefined;
+    dav.exchanges.length = 0;
+    later(1900);
+    await gateway.read(loki);
+    assert.deepEqual(asked(dav), []);
+    later(200);
+    await gateway.read(loki);
+    assert.deepEqual(asked(dav), ['PROPFIND /dav/skills/loki/SKILL.md']);
+  });
+
   test('a new file needs a refresh; a deleted one is served until then; the refresh takes over what was newer', async () => {
     await one();
     await using gateway = await liveGateway(dav);
@@ -150,7 +178,7 @@ describe('with Apache', () => {
       await (await fetch(`${gateway.server.metricsUrl}/metrics`)).text(),
     );
     assert.equal(held?.[1], '0', 'nothing lies over a catalogue that has it');
-    await pastFresh();
+    pastFresh();
     await dav.write({ 'skills/loki/b.md': 'b, edited' }, 0);
     assert.equal(await gateway.read(`${loki}/b.md`), 'b, edited', 'reads follow the new catalogue');
   });
@@ -160,7 +188,7 @@ describe('with Apache', () => {
     await using gateway = await liveGateway(dav);
     await dav.write({ 'skills/loki/a.md': 'edited' }, 20);
     assert.equal(await gateway.read(`${loki}/a.md`), 'edited');
-    await pastFresh();
+    pastFresh();
     await dav.write({ 'skills/loki/a.md': 'a' }, 10);
     assert.equal(await gateway.read(`${loki}/a.md`), 'a');
   });
@@ -226,12 +254,9 @@ describe('with Apache', () => {
       await dav.listen();
     }
     await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited meanwhile.') }, 0);
-    await eventually(
-      'the pause is over',
-      () => gateway.read(loki),
-      (text) => text === skillText('loki', 'Edited meanwhile.'),
-      40,
-    );
+    assert.equal(await gateway.read(loki), skillText('loki'), 'the pause is not over');
+    pastPause();
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited meanwhile.'));
     assert.equal((await gateway.health()).sources.notes.cooling, false);
   });
 
@@ -277,12 +302,8 @@ describe('with Apache', () => {
     assert.equal(await gateway.read(loki), skillText('loki'));
     assert.equal(gateway.log().find(({ level }) => level === 40)?.reason, 'AuthenticationFailed');
     password = secret.password!;
-    await eventually(
-      'it is used',
-      async () => (await gateway.read(loki)) === skillText('loki', 'Edited.'),
-      Boolean,
-      40,
-    );
+    pastPause();
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
   });
 
   test('a file over the limit, and a main file that is empty or no text, are not taken over', async () => {
@@ -291,7 +312,7 @@ describe('with Apache', () => {
     await dav.write({ 'skills/loki/a.md': 'x'.repeat(1001), 'skills/loki/SKILL.md': '' }, 30);
     assert.equal(await gateway.read(`${loki}/a.md`), 'a');
     assert.equal(await gateway.read(loki), skillText('loki'));
-    await pastFresh();
+    pastFresh();
     await dav.write({ 'skills/loki/SKILL.md': Buffer.from([0xff, 0xfe, 0]) }, 20);
     dav.exchanges.length = 0;
     assert.equal(await gateway.read(loki), skillText('loki'));
@@ -366,24 +387,29 @@ test('three black holes: a first read under a second, later ones at once, one li
     silent.listen(dav.port, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     try {
-      const control: number[] = [];
-      let reading = true;
-      const others = (async () => {
-        while (reading) {
-          const began = performance.now();
+      const listFor = async (until: Promise<unknown>): Promise<number[]> => {
+        const took: number[] = [];
+        let done = false;
+        void until.finally(() => {
+          done = true;
+        });
+        while (!done) {
+          const began = clock();
           await listUris(gateway.server.url);
-          control.push(performance.now() - began);
+          took.push(clock() - began);
+          await new Promise((resolve) => setTimeout(resolve, 5));
         }
-      })();
-      const first = await Promise.all(holes.map((name) => gateway.timed(`skill://${name}/loki`)));
-      for (const [took, text] of first) {
+        return took.sort((a, b) => a - b);
+      };
+      const control = await listFor(new Promise((resolve) => setTimeout(resolve, 900)));
+      const reading = Promise.all(holes.map((name) => gateway.timed(`skill://${name}/loki`)));
+      const beside = await listFor(reading);
+      for (const [took, text] of await reading) {
         assert.equal(text, skillText('loki'));
         assert(took < 1000, `the first read took ${took} ms`);
       }
-      reading = false;
-      await others;
-      const slowest = Math.max(...control);
-      assert(slowest < 500, `a request beside them took ${slowest} ms`);
+      const p99 = (took: number[]): number => took[Math.floor(took.length * 0.99)]!;
+      assert(p99(beside) < p99(control) + 50, `${p99(beside)} ms beside black holes, ${p99(control)} ms without`);
       for (const name of holes) {
         for (const path of ['loki', 'loki/a.md', 'tempo', 'loki/_manifest']) {
           const [took] = await gateway.timed(`skill://${name}/${path}`);
