@@ -66,7 +66,9 @@ export function createEndpoint({ version, logger, fast = true }: EndpointOptions
     },
     { legacy: 'reject', onerror: ({ name }) => logger.debug({ error: name }, 'request refused') },
   );
-  const throughSdk = async ({ headers, body }: Asked, context: RequestContext): Promise<Response> => {
+  const throughSdk = async ({ headers, body, question }: Asked, given: RequestContext): Promise<Response> => {
+    // A question's era is how it looks at a glance; here the SDK has its say.
+    const context = question === undefined ? given : { ...given, era: eraOf(headers, body) };
     if (Array.isArray(body)) {
       return jsonRpcError(400, rpcCodes.invalidRequest, 'Batches are not served: send one request');
     }

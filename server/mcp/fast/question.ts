@@ -46,18 +46,26 @@ function modern(headers: IncomingHttpHeaders, { method, id, params }: Message): 
 }
 
 function legacy(headers: IncomingHttpHeaders, { method, id, params = {} }: Message): Question | undefined {
-  const version = headers['mcp-protocol-version'] ?? '';
-  if (version !== '' && !legacyVersions.has(version)) return undefined;
+  const version = headers['mcp-protocol-version'];
+  if (version !== undefined && !legacyVersions.has(version)) return undefined;
   if (headers['mcp-method'] !== undefined || headers['mcp-name'] !== undefined) return undefined;
   if (method === 'initialize') {
     const text = textOf(params);
     if (text === undefined) return undefined;
-    const key = `${version} ${method} ${text}`;
+    const key = `${version ?? ''} ${method} ${text}`;
     return { era: 'legacy', method, id, cursor: undefined, uri: undefined, key, envelope: undefined };
   }
   for (const name in params) if (!isKnown(name, params[name])) return undefined;
   const { cursor, uri } = params as Known;
-  return { era: 'legacy', method, id, cursor, uri, key: keyOf(`${version}`, method, cursor, uri), envelope: undefined };
+  return {
+    era: 'legacy',
+    method,
+    id,
+    cursor,
+    uri,
+    key: keyOf(`${version ?? ''}`, method, cursor, uri),
+    envelope: undefined,
+  };
 }
 
 /** Undefined: not one of this version of the protocol. */
