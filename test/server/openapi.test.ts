@@ -119,6 +119,7 @@ const everyKind: CatalogueFixture = {
     { name: 'old', state: 'stale', reason: 'Unreachable', skills: [{ address: 'x', description: 'Kept.' }] },
     { name: 'broken', state: 'failed', reason: 'NotFound' },
     { name: 'new', state: 'pending' },
+    { name: 'notes', live: { url: 'webdav+http://127.0.0.1:1/', subdirectory: '', fileSize: 1 } },
   ],
 };
 
@@ -136,10 +137,11 @@ before(async () => {
   };
   subscribe('fastify.initialization', note);
   const reindex: Reindex = async () => ({ rebuilt: ['old'], unfinished: ['broken'] });
+  const live = { guard: { allowLoopback: true, deniedCidrs: [] }, secretOf: async () => new Map() };
   const start = async (name: Sample['server'], catalogue?: CatalogueFixture, index?: string): Promise<void> => {
     const fixture = await GatewayFixture.create(suite);
     if (catalogue !== undefined) await fixture.publish(catalogue);
-    const server = await serve(suite, fixture, name === 'open' ? { reindex } : {});
+    const server = await serve(suite, fixture, name === 'open' ? { reindex, live } : {});
     urls[name] = server.url;
     if (index === undefined) return;
     await fixture.writeIndex(index);

@@ -10,6 +10,7 @@ import type {
   AuthSetting,
   IndexSource,
   LibrarySetting,
+  LiveSetting,
   Move,
   ReindexSetting,
   ScopeSetting,
@@ -87,6 +88,7 @@ export interface SourceFixture {
   state?: SourceState;
   reason?: string;
   refreshSeconds?: number;
+  live?: LiveSetting;
   revision?: string;
   skills?: SkillFixture[];
   prompts?: PromptFixture[];
@@ -217,6 +219,7 @@ export class GatewayFixture {
       moves,
       ...(source.reason === undefined ? {} : { reason: source.reason }),
       ...(source.refreshSeconds === undefined ? {} : { refreshSeconds: source.refreshSeconds }),
+      ...(source.live === undefined ? {} : { live: source.live }),
     };
     if (state === 'pending' || state === 'failed') return settings;
     const key = { namespace, name };
