@@ -99,19 +99,23 @@ async function until(url: string, uri: string, text: string, token?: string): Pr
 
 export interface Reindexed {
   status: number;
+  /** From the question to the answer. */
+  seconds: number;
   /** Absent where it was refused. */
   rebuilt?: string[];
   error?: string;
 }
 
 async function reindex(url: string, token?: string): Promise<Reindexed> {
+  const begun = performance.now();
   const { statusCode: status, body } = await request(new URL('/reindex', url), {
     method: 'POST',
     headers: headersFor(token),
     headersTimeout: 70_000,
   });
   const { rebuilt, error } = (await body.json()) as Partial<Reindexed>;
-  return { status, ...(rebuilt && { rebuilt }), ...(error && { error }) };
+  const seconds = (performance.now() - begun) / 1000;
+  return { status, seconds, ...(rebuilt && { rebuilt }), ...(error && { error }) };
 }
 
 /** Two readers: one keeps its connection, as agents do; the other makes a new one each time. */

@@ -107,7 +107,8 @@ describe('Lyceum in one pod', () => {
     );
     await patch('skillsource', 'handbook', { refresh: null });
     await git.push('welcome', 'Be welcome, says the second edition, as you asked for it.');
-    assert.deepEqual(await client.reindex(url), { status: 200, rebuilt: ['handbook', 'house-rules'] });
+    const { status, rebuilt } = await client.reindex(url);
+    assert.deepEqual({ status, rebuilt }, { status: 200, rebuilt: ['handbook', 'house-rules'] });
     assert.match((await client.resources(url, welcome)).read, /as you asked for it/);
     await patch('skillsource', 'handbook', { refresh: `${refreshSeconds}s` });
   });
