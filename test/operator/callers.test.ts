@@ -19,6 +19,7 @@ import type { Listener } from '../../operator/listeners.ts';
 import { type RunningOperator, startOperator } from '../../operator/operator.ts';
 import { apiServer } from '../cluster/api-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 import { certificate } from '../kubernetes/certificates.ts';
 
 const api = await apiServer();
@@ -109,10 +110,10 @@ interface Reply {
   headers: Record<string, unknown>;
 }
 
-function call(authorization?: string, path = '/reindex', method = 'POST'): Promise<Reply> {
+function call(authorization?: string, path = '/reindex', method = 'POST', port = listener.port): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const headers = authorization === undefined ? {} : { authorization };
-  request({ host: '127.0.0.1', port: listener.port, path, method, headers, ca, agent: false }, (response) => {
+  request({ host: '127.0.0.1', port, path, method, headers, ca, agent: false }, (response) => {
     text(response).then(
       (body) => resolve({ status: response.statusCode!, body: JSON.parse(body), headers: response.headers }),
       reject,
@@ -304,4 +305,25 @@ test('what the operator cannot do is told with a status of its own', async () =>
     routesOf({ synced: () => synced, reindex: async () => answer }, log)['POST /reindex']!('flow/agents');
   assert.equal((await answerOf(false, { rebuilt: [], unfinished: [] })).status, 503);
   assert.deepEqual(await answerOf(true, 'InvalidSpec'), { status: 409, body: { error: 'InvalidSpec' } });
+});
+
+test('lyceum operator listens where it has a certificate, and does not start with a folder that has none', async () => {
+  const elsewhere = await api.namespace();
+  const { kubeconfig } = await api.operatorAccount(elsewhere);
+  const options = [
+    ...['operator', '--kubeconfig', kubeconfig, '--namespaces', elsewhere, '--volume', join(folder, 'other-volume')],
+    ...['--probes-port', '0', '--metrics-port', '0', '--callers-port', '0', '--tls-folder'],
+  ];
+  await using process = new LyceumProcess([...options, join(folder, 'tls')]);
+  const port = await eventually(
+    'the port',
+    () => process.log.find(({ msg }) => msg === 'operator started')?.callersPort as number | undefined,
+  );
+  assert.equal((await call('Bearer x', '/reindex', 'POST', port)).status, 401);
+  process.kill('SIGTERM');
+  assert.equal(await process.ended(), 0);
+
+  await using without = new LyceumProcess([...options, join(folder, 'none')]);
+  assert.equal(await without.ended(), 1);
+  assert.match(without.said, /none\/tls\.(crt|key) cannot be read \(ENOENT\)/);
 });
