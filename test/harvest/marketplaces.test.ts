@@ -22,6 +22,7 @@ const plugin: Files = {
   'plugins/one/agents/README.md': 'x',
   'plugins/one/agents/deep/no.md': 'x',
   'plugins/one/rules/style.md': 'x',
+  'plugins/one/rules/README.md': 'x',
   'plugins/one/rules/naming/RULE.md': 'x',
   'plugins/one/rules/naming/more.md': 'x',
   'plugins/one/prompts/no.md': 'x',
@@ -71,6 +72,15 @@ test('a plugin.json makes the source itself a plugin, which adds what convention
   };
   assert.deepEqual(await found(files), { 'skill x': 'packs', 'skill z': 'team', 'rule style': undefined });
   assert.deepEqual(told(await harvested(files)), ['NotReached packs']);
+});
+
+test('a plugin that is the whole source makes no group, whatever it is called', async () => {
+  const files: Files = {
+    'skills/a/SKILL.md': skillText('a'),
+    'skills/team/b/SKILL.md': skillText('b'),
+    '.claude-plugin/marketplace.json': marketplace([{ name: 'everything', source: './' }]),
+  };
+  assert.deepEqual(await found(files), { 'skill a': undefined, 'skill b': 'team' });
 });
 
 test('for the root a plugin without a list means what is below skills/, and never a template beside it', async () => {

@@ -72,6 +72,13 @@ test('a command whose name is that of a description is told, since its author ma
   assert.deepEqual(told(await harvested(files, { exclude: ['commands/changelog.md'] })), []);
 });
 
+test('hidden folders are passed over, but for those of clients and those that a glob names', async () => {
+  const files: Files = { '.x/prompts/a.md': body, '.claude/prompts/b.md': body, 'prompts/.y/c.md': body };
+  assert.deepEqual(await names(files), {});
+  assert.deepEqual(Object.keys(await names(files, { include: { prompts: ['**/*.md'] } })), ['b']);
+  assert.deepEqual(Object.keys(await names(files, { include: { prompts: ['.x/**', 'prompts/.y/*.md'] } })), ['a', 'c']);
+});
+
 test('a stem is the name; below a commands folder all folders count; what fits no name becomes a hyphen, with a problem', async () => {
   const files: Files = {
     'prompts/sub/plain.md': body,
