@@ -78,9 +78,10 @@ test('a plugin that is the whole source makes no group, whatever it is called', 
   const files: Files = {
     'skills/a/SKILL.md': skillText('a'),
     'skills/team/b/SKILL.md': skillText('b'),
-    '.claude-plugin/marketplace.json': marketplace([{ name: 'everything', source: './' }]),
+    '.claude-plugin/marketplace.json': marketplace([{ name: 'Every Thing', source: './' }]),
   };
   assert.deepEqual(await found(files), { 'skill a': undefined, 'skill b': 'team' });
+  assert.deepEqual(told(await harvested(files)), []);
 });
 
 test('for the root a plugin without a list means what is below skills/, and never a template beside it', async () => {
