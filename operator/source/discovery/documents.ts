@@ -7,6 +7,7 @@ import type { PublishedDocument } from '../../../upstream/discovery/entries.ts';
 import { UpstreamFault } from '../../../upstream/fault.ts';
 import type { Credential, GuardedClient } from '../../../upstream/guard/client.ts';
 import { treeCaps } from '../../../upstream/limits.ts';
+import { newPace } from '../../../upstream/pace.ts';
 import type { LookContext } from '../backend.ts';
 import type { DiscoveryMemory, KnownArchive, LooseDocument } from './memory.ts';
 
@@ -57,7 +58,7 @@ export class Documents {
   async looseNow(): Promise<[url: string, digest: string][]> {
     const now: [string, string][] = [];
     let hasMoved = false;
-    await each([...(this.#known?.loose ?? [])], together, async ([url, before]) => {
+    await this.#each([...(this.#known?.loose ?? [])], async ([url, before]) => {
       if (hasMoved) return;
       const limit = this.#context.limits.totalSize;
       const found = await this.#orGone(() => this.#download(url, limit, before, undefined));
@@ -71,7 +72,7 @@ export class Documents {
   /** @throws UpstreamFault LimitExceeded beyond `limits.totalSize`, and for every fault that is not one document's own */
   async settle(documents: readonly PublishedDocument[]): Promise<Settled[]> {
     const settled: Settled[] = [];
-    await each([...documents.entries()], together, async ([at, document]) => {
+    await this.#each([...documents.entries()], async ([at, document]) => {
       settled[at] = { document, ...(await this.#settle(document)) };
     });
     return settled;
@@ -148,12 +149,12 @@ export class Documents {
 
   #knownContent(kind: PublishedDocument['kind'], digest: string) {
     if (kind === 'file') {
-      const size = this.#known?.files.get(digest);
+      const size = this.#files.get(digest) ?? this.#known?.files.get(digest);
       if (size === undefined) return undefined;
       this.#files.set(digest, size);
       return { digest, size };
     }
-    const listing = this.#known?.archives.get(digest);
+    const listing = this.#archives.get(digest) ?? this.#known?.archives.get(digest);
     if (listing === undefined) return undefined;
     this.#archives.set(digest, listing);
     return { digest, size: 0, listing };
@@ -216,21 +217,22 @@ export class Documents {
     const { limits, signal } = this.#context;
     return { bytes: limits.totalSize, entries: treeCaps.entries, signal };
   }
-}
 
-/** All of them, some at once; the first failure ends it. */
-async function each<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  let next = 0;
-  let failed = false;
-  const worker = async (): Promise<void> => {
-    while (next < items.length && !failed) {
-      try {
-        await work(items[next++]!);
-      } catch (error) {
-        failed = true;
-        throw error;
+  /** All of them, some at once; the first failure ends it. */
+  async #each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    const pace = newPace(this.#context.signal);
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < items.length) {
+        try {
+          await work(items[next++]!);
+          await pace();
+        } catch (error) {
+          next = items.length;
+          throw error;
+        }
       }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+    };
+    await Promise.all(Array.from({ length: Math.min(together, items.length) }, worker));
+  }
 }

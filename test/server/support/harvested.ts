@@ -20,18 +20,23 @@ export interface HarvestedSource {
   spec?: Record<string, unknown>;
 }
 
-/** @param gateway the SkillGateway's spec */
+/**
+ * @param gateway the SkillGateway's spec
+ * @param secrets by name
+ */
 export async function serveHarvested(
   test: Owner,
   sources: Record<string, HarvestedSource>,
   gateway: Record<string, unknown> = {},
   options: Partial<ServerOptions> = {},
+  secrets: Record<string, Record<string, string>> = {},
 ): Promise<Harvested> {
   const root = await mkdtemp(join(tmpdir(), 'lyceum-harvested-'));
   test.after(() => rm(root, { recursive: true, force: true }));
   for (const [name, { files }] of Object.entries(sources)) await put(join(root, name), files);
   const operator = await OperatorFixture.start({ fileRoot: root });
   test.after(() => operator[Symbol.asyncDispose]());
+  for (const [name, data] of Object.entries(secrets)) operator.cluster.secrets.set(name, data);
   operator.cluster.gateway('agents', { spec: gateway });
   const ask = (name: string, asked: string): void =>
     operator.cluster.source(name, {
