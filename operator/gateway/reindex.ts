@@ -27,10 +27,14 @@ export interface Reindexed {
 export type ReindexRefusal = 'NotFound' | 'InvalidSpec';
 
 /** How long the looks may take before an answer is given, and then the publication, in milliseconds. */
-const patience = { looks: 40_000, publication: 10_000 };
+const usualPatience = { looks: 40_000, publication: 10_000 };
 
 /** @throws the reason of `stop` */
-export async function reindex(gateway: ObjectKey, edges: ReindexEdges): Promise<Reindexed | ReindexRefusal> {
+export async function reindex(
+  gateway: ObjectKey,
+  edges: ReindexEdges,
+  patience = usualPatience,
+): Promise<Reindexed | ReindexRefusal> {
   const object = edges.cluster.gateways.get(gateway);
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return 'NotFound';
   const parsed = parseSkillGateway(object);
