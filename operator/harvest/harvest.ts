@@ -38,7 +38,7 @@ export async function harvest(
   signal?: AbortSignal,
 ): Promise<HarvestResult> {
   const resolved = await resolveLinks(tree.entries);
-  const ground = await groundOf(resolved.entries, rules);
+  const ground = await groundOf(resolved.entries, rules, tree.hasSubdirectory);
   const reader = await ContentsReader.of(tree, known, blobs, rules.limits, signal);
   const { plugins, kept } = await readPlugins(ground, rules, reader);
   const selection = await select(ground, rules, plugins);

@@ -4,7 +4,7 @@ import { type Problem, problem } from '../../catalogue/problem.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
-import { type Folder, folderAt, folderTree } from '../source/folder-tree.ts';
+import { emptyFolder, type Folder, folderAt, folderTree } from '../source/folder-tree.ts';
 import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
 import { type ArtifactName, withoutExtensions } from './artifact-names.ts';
@@ -56,14 +56,19 @@ export interface Ground {
 
 /**
  * @param entries without links (see `resolveLinks`), in any order
+ * @param hasSubdirectory it is known to be there, whether or not there are files in it
  * @throws UpstreamFault NotFound for a subdirectory that is not there; SourceFault InvalidSpec
  */
-export async function groundOf(entries: readonly TreeEntry[], rules: HarvestRules): Promise<Ground> {
+export async function groundOf(
+  entries: readonly TreeEntry[],
+  rules: HarvestRules,
+  hasSubdirectory = false,
+): Promise<Ground> {
   const slices = new Slices();
   const sieve = compileRules(rules);
   const { root, problems } = await folderTree(entries, slices);
   const { subdirectory } = sieve;
-  const source = folderAt(root, subdirectory);
+  const source = folderAt(root, subdirectory) ?? (hasSubdirectory ? emptyFolder(subdirectory) : undefined);
   if (source === undefined) {
     const what = `the folder "${subdirectory}" is not there or has no files: correct spec.subdirectory`;
     throw new UpstreamFault('NotFound', what);

@@ -82,6 +82,9 @@ export function folderAt(root: Folder, path: string): Folder | undefined {
   return folder;
 }
 
+/** A folder without anything in it, that no tree has. */
+export const emptyFolder = (path: string): Folder => newFolder(path, path.slice(path.lastIndexOf('/') + 1), undefined);
+
 /** @throws UpstreamFault LimitExceeded for a path that is too deep or too long */
 export function checkCaps(path: string, depth: number): void {
   if (depth > treeCaps.depth) {

@@ -22,6 +22,8 @@ export interface Tree {
   /** What upstream calls this state: `main@sha1:<40 hex>`, `sha256:<64 hex>`. */
   revision: string;
   entries: TreeEntry[];
+  /** `spec.subdirectory` is there, as a folder, though it may have no files. Absent where only files are known. */
+  hasSubdirectory?: true;
   /** What the listing had to leave out: BadFileName, Submodule, SpecialFile. */
   problems: Problem[];
   /**

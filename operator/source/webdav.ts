@@ -112,6 +112,7 @@ class WebDavLook {
         return revision;
       },
       entries,
+      hasSubdirectory: true,
       problems: problemsOf(folders),
       read: async (wanted, sink) => {
         await this.#each(wanted, (entry, signal) => this.#read(files.get(entry.path)!, entry, sink, signal));

@@ -82,6 +82,26 @@ test('a folder is served byte by byte, awkward names too; an edit follows and a 
   assert.equal(operator.cluster.condition('sources', 'handbook', 'Ready'), succeeded);
 });
 
+test('a subdirectory that was emptied has no skills; one that is gone keeps the last good', async () => {
+  await server.write({
+    'packs/skills/loki/SKILL.md': skillText('loki'),
+    'packs/skills/tempo/SKILL.md': skillText('tempo'),
+  });
+  await using operator = await start({ subdirectory: 'packs' });
+  await served(operator, 2);
+  await server.remove('packs/skills/loki');
+  await server.remove('packs/skills/tempo');
+  lookNow(operator, { subdirectory: 'packs' });
+  await served(operator, 0);
+  await server.write({ 'packs/skills/loki/SKILL.md': skillText('loki') });
+  lookNow(operator, { subdirectory: 'packs' });
+  await served(operator, 1);
+  await server.remove('packs');
+  lookNow(operator, { subdirectory: 'packs' });
+  await ready(operator, 'False/NotFound');
+  assert.equal(operator.cluster.status('sources', 'handbook').counts.skills, 1);
+});
+
 test('an unchanged folder costs one PROPFIND a folder, no file, no status and no event; a restart the same', async () => {
   await server.write({ 'skills/loki/SKILL.md': skillText('loki') });
   await using operator = await start();
