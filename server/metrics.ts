@@ -12,6 +12,8 @@ export interface ServerMetrics {
   /** @param era the protocol's, or `none` where a request was refused before it had one */
   request(method: string, era: string, seconds: number): void;
   read(kind: ReadKind, library: string): void;
+  /** @param open streams of change notices */
+  streams(open: number): void;
   liveLooked(source: string): void;
   liveFetched(source: string): void;
   liveFailed(source: string, reason: string): void;
@@ -34,6 +36,7 @@ const methods = new Set([
   'skills/list',
   'skills/get',
   'resources/directory/read',
+  'subscriptions/listen',
   'tools/list',
   'tools/call',
 ]);
@@ -111,6 +114,11 @@ export function createServerMetrics(): ServerMetrics {
     help: 'Bytes of files of Live sources that are newer than the catalogue and held in memory.',
     registers,
   });
+  const streams = new Gauge({
+    name: 'lyceum_change_streams',
+    help: 'Streams of change notices that are open.',
+    registers,
+  });
   return {
     registry,
     catalogueLoaded(number, counts, seconds) {
@@ -122,6 +130,7 @@ export function createServerMetrics(): ServerMetrics {
     catalogueLooked: (result) => looks.inc({ result }),
     request: (method, era, seconds) => requests.observe({ method, era }, seconds),
     read: (kind, library) => reads.inc({ kind, library }),
+    streams: (open) => streams.set(open),
     liveLooked: (source) => lives.inc({ source }),
     liveFetched: (source) => liveFetches.inc({ source }),
     liveFailed: (source, reason) => liveFailures.inc({ source, reason }),

@@ -15,6 +15,7 @@ import type { ServerMetrics } from '../metrics.ts';
 import { type AccessRules, addAccess } from './access.ts';
 import { addAuthentication, answerUnauthorized, Unauthorized } from './authentication.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
+import { ChangeStreams } from './change-streams.ts';
 import { clientErrorHandler } from './client-errors.ts';
 import { addDiscovery } from './discovery.ts';
 import { jsonBody, NotJson, UnsupportedMediaType } from './json-body.ts';
@@ -46,6 +47,8 @@ const silentForMs = 90_000;
 interface RequestLabels {
   method: string;
   era: string;
+  /** How long it took, where the answer went on after that. */
+  seconds?: number;
 }
 
 declare module 'fastify' {
@@ -74,9 +77,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.decorateRequest('labels');
   let closing = false;
+  const { catalogue, metrics, logger } = options;
+  const streams = new ChangeStreams({ catalogue, counted: metrics.streams, logger });
   app.addHook('preClose', async () => {
     closing = true;
     await pause(options.lingerMs ?? 0);
+    await streams.close();
   });
 
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -91,7 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   addAuthentication(app, options.catalogue);
   app.addHook('onResponse', (request, reply, done) => {
     const { labels, client } = request;
-    const seconds = reply.elapsedTime / 1000;
+    const seconds = labels?.seconds ?? reply.elapsedTime / 1000;
     if (labels !== undefined || request.routeOptions.url === '/mcp') {
       const { method, era } = labels ?? refused;
       options.metrics.request(method, era, seconds);
@@ -116,7 +122,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
 
   addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
-  addMcp(app, { ...options, isClosing: () => closing });
+  addMcp(app, { ...options, streams, isClosing: () => closing });
   addDiscovery(app, options);
   addReindex(app, options);
   addOpenapi(app);

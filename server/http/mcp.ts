@@ -1,13 +1,16 @@
 // The route /mcp: one POST, one answer. There are no sessions, so nothing else is allowed.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Touched } from '../answers/read.ts';
 import { askedFiles } from '../live/asked.ts';
-import type { Endpoint } from '../mcp/endpoint.ts';
+import { listenMethod } from '../mcp/change-stream.ts';
+import type { Asked, Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
+import type { RequestContext } from '../mcp/method.ts';
 import { methodLabel, type ServerMetrics } from '../metrics.ts';
 import { isLive } from '../view.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
+import type { ChangeStreams } from './change-streams.ts';
 import { sendAnswer } from './send-answer.ts';
 import { wishOf } from './wish.ts';
 
@@ -16,13 +19,15 @@ export interface McpOptions {
   endpoint: Endpoint;
   metrics: ServerMetrics;
   logger: Logger;
+  streams: ChangeStreams;
   /** Whether the server was told to stop. */
   isClosing(): boolean;
 }
 
 const answerWithinMs = 60_000;
 
-export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, logger, isClosing }: McpOptions): void {
+export function addMcp(app: FastifyInstance, options: McpOptions): void {
+  const { catalogue, endpoint, metrics, logger, streams, isClosing } = options;
   const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
   app.post('/mcp', async (request, reply) => {
     const { snapshot } = catalogue;
@@ -42,9 +47,27 @@ export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, log
       if (fresh !== undefined && fresh !== snapshot) wish = wishOf(request, fresh);
     }
     const context = { era: asked.era, ...wish, logger, read };
+    if (endpoint.wantsStream(asked)) return listen(request, reply, asked, context);
     const answer = endpoint.kept(asked, context) ?? (await within(answerWithinMs, endpoint.answer(asked, context)));
     return sendAnswer(reply, answer, isClosing());
   });
+  const listen = async (request: FastifyRequest, reply: FastifyReply, asked: Asked, context: RequestContext) => {
+    if (!streams.hasRoomFor(request)) {
+      const { id } = messageOf(asked.body);
+      const message = 'There are as many change streams open as this server allows; list again instead, or try later';
+      return reply
+        .code(503)
+        .header('retry-after', '60')
+        .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
+    }
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const opened = await endpoint.listen(asked, context, gone.signal);
+    if (!('events' in opened)) return sendAnswer(reply, opened, isClosing());
+    request.labels = { method: methodLabel(listenMethod), era: 'modern', seconds: reply.elapsedTime / 1000 };
+    await streams.send(request, reply, opened, context.view);
+    return reply;
+  };
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
@@ -52,7 +75,7 @@ export function addMcp(app: FastifyInstance, { catalogue, endpoint, metrics, log
       reply
         .code(405)
         .header('allow', 'POST')
-        .send(jsonRpcErrorBody(rpcCodes.refused, 'Method not allowed: there are no sessions and no streams, use POST')),
+        .send(jsonRpcErrorBody(rpcCodes.refused, 'Method not allowed: there are no sessions, use POST')),
   });
 }
 

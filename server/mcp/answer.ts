@@ -17,3 +17,14 @@ export interface SplicedAnswer {
   head: string;
   rest: Buffer;
 }
+
+export async function answerFrom(response: Response): Promise<WholeAnswer> {
+  const type = response.headers.get('content-type');
+  const allow = response.headers.get('allow');
+  return {
+    status: response.status,
+    ...(type === null ? {} : { type }),
+    ...(allow === null ? {} : { allow }),
+    ...(response.body === null ? {} : { body: await response.text() }),
+  };
+}

@@ -7,7 +7,8 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
-import type { Answer, WholeAnswer } from './answer.ts';
+import { type Answer, answerFrom } from './answer.ts';
+import { type ChangeStream, listenMethod, openChangeStream } from './change-stream.ts';
 import { FastAnswers } from './fast/fast-answers.ts';
 import { ordinaryQuestion, type Question } from './fast/question.ts';
 import { jsonRpcError, rpcCodes } from './json-rpc.ts';
@@ -36,6 +37,10 @@ export interface Endpoint {
   /** The answer where it is there already. */
   kept(asked: Asked, context: RequestContext): Answer | undefined;
   answer(asked: Asked, context: RequestContext): Promise<Answer>;
+  /** Whether it asks for a stream of change notices, which `listen` opens. */
+  wantsStream(asked: Asked): boolean;
+  /** @param gone when the client is */
+  listen(asked: Asked, context: RequestContext, gone: AbortSignal): Promise<ChangeStream | Answer>;
   close(): Promise<void>;
 }
 
@@ -74,10 +79,6 @@ export function createEndpoint({ version, logger, fast = true }: EndpointOptions
     }
     const request = protocolRequest(headers);
     if (context.era === 'legacy') return answerLegacy(makeServer(context, version), request, body);
-    // A stream on which nothing would ever be said.
-    if (isRequest(body, 'subscriptions/listen')) {
-      return jsonRpcError(404, rpcCodes.methodNotFound, 'Method not found', body.id);
-    }
     contexts.set(request, context);
     return modern.fetch(request, { parsedBody: body });
   };
@@ -87,6 +88,9 @@ export function createEndpoint({ version, logger, fast = true }: EndpointOptions
       return { headers, body, era: question?.era ?? eraOf(headers, body), question };
     },
     kept: ({ question }, context) => question && answers?.kept(question, context),
+    wantsStream: ({ era, body }) => era === 'modern' && isRequest(body, listenMethod),
+    listen: ({ headers, body }, context, gone) =>
+      openChangeStream(protocolRequest(headers, gone), body, context, version),
     async answer(asked, context) {
       const { question } = asked;
       const made = question && (await answers?.made(question, context));
@@ -96,17 +100,6 @@ export function createEndpoint({ version, logger, fast = true }: EndpointOptions
       return answer;
     },
     close: () => modern.close(),
-  };
-}
-
-async function answerFrom(response: Response): Promise<WholeAnswer> {
-  const type = response.headers.get('content-type');
-  const allow = response.headers.get('allow');
-  return {
-    status: response.status,
-    ...(type === null ? {} : { type }),
-    ...(allow === null ? {} : { allow }),
-    ...(response.body === null ? {} : { body: await response.text() }),
   };
 }
 
@@ -124,17 +117,21 @@ async function answerLegacy(server: Server, request: Request, body: unknown): Pr
 }
 
 /** The request as the SDK sees it: clients whose Accept is narrower than the protocol wants are served all the same. */
-function protocolRequest(headers: IncomingHttpHeaders): Request {
+function protocolRequest(headers: IncomingHttpHeaders, signal?: AbortSignal): Request {
   const seen = new Headers({ accept: 'application/json, text/event-stream', 'content-type': 'application/json' });
   for (const name of protocolHeaders) {
     const value = single(headers[name]);
     if (value !== undefined) seen.set(name, value);
   }
-  return new Request('http://lyceum.invalid/mcp', { method: 'POST', headers: seen });
+  return new Request('http://lyceum.invalid/mcp', {
+    method: 'POST',
+    headers: seen,
+    ...(signal === undefined ? {} : { signal }),
+  });
 }
 
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(', ') : value;
 
-const isRequest = (body: unknown, method: string): body is { id?: unknown } =>
+const isRequest = (body: unknown, method: string): boolean =>
   typeof body === 'object' && body !== null && 'method' in body && body.method === method;

@@ -1,6 +1,6 @@
 // One MCP server a request: the SDK's low-level server, with a handler for each method.
 import { type CacheHint, type Implementation, type Result, Server } from '@modelcontextprotocol/server';
-import { capabilities } from './capabilities.ts';
+import { capabilitiesOf } from './capabilities.ts';
 import { type Method, protocolError, type RequestContext } from './method.ts';
 import { methods } from './methods.ts';
 
@@ -15,7 +15,7 @@ export const finished = (result: Result, { cacheable }: Pick<Method, 'cacheable'
 export function makeServer(context: RequestContext, version: string): Server {
   const { instructions } = context.view.snapshot.index;
   const server = new Server(serverInfo(version), {
-    capabilities,
+    capabilities: capabilitiesOf(context.era),
     ...(instructions === undefined ? {} : { instructions }),
     cacheHints: { 'server/discover': hintOf(context) },
   });

@@ -41,8 +41,8 @@ describe('the endpoint', () => {
     assert.match(headers.get('content-type')!, /^application\/json/);
     assert.deepEqual(body.result.supportedVersions, [version]);
     assert.deepEqual(body.result.capabilities, {
-      resources: {},
-      prompts: {},
+      resources: { listChanged: true, subscribe: true },
+      prompts: { listChanged: true },
       completions: {},
       tools: {},
       extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
@@ -217,8 +217,8 @@ describe('the endpoint', () => {
   });
 
   it('knows no other methods: 404 in the modern era, an error in the old one', async () => {
-    for (const method of ['skills/activate', 'subscriptions/listen', 'resources/subscribe', 'no/such']) {
-      const modern = await call(server.url, method, method === 'subscriptions/listen' ? { notifications: {} } : {});
+    for (const method of ['skills/activate', 'resources/subscribe', 'logging/setLevel', 'tasks/get', 'no/such']) {
+      const modern = await call(server.url, method);
       assert.equal(modern.status, 404, method);
       assert.equal(modern.body.error.code, -32601, method);
       assert.equal(modern.body.id, 1);
