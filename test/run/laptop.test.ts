@@ -62,7 +62,14 @@ test('both lines of the SDK list and read over the printed URL; edits of manifes
   const { resources } = await old.listResources();
   assert.deepEqual(
     resources.map(({ uri }) => uri),
-    ['skill://handbook', 'skill://incident', 'skill://handbook/_files', 'skill://house-rules'],
+    [
+      'skill://handbook',
+      'skill://incident',
+      'skill://handbook/_files',
+      'skill://handbook/_rules',
+      'skill://handbook/_profiles',
+      'skill://house-rules',
+    ],
   );
   const { contents } = await old.readResource({ uri: 'skill://handbook/shared/glossary.md' });
   assert.match((contents[0] as { text: string }).text, /^# Glossary/);
@@ -97,6 +104,45 @@ test('both lines of the SDK list and read over the printed URL; edits of manifes
   process.kill('SIGINT');
   assert.equal(await process.ended(), 0);
   assert.deepEqual(process.errors, []);
+});
+
+test('what README.md shows is what is printed and answered', async () => {
+  const readme = await readFile(join(quickstart, '../../README.md'), 'utf8');
+  const screen = /^## What `make run` shows\n\n```\n(.*?)^```$/ms.exec(readme)![1]!;
+  const { process } = await started('readme');
+  await using _ = process;
+  const url = await printedUrl(process, 'agents');
+  // Where it runs, on which port and since when is this run's own; so are the folder's revision and the width of columns.
+  const comparable = (text: string): string[] =>
+    text
+      .replaceAll(new URL(url).host, '127.0.0.1:8000')
+      .replace(/^(Lyceum .*) of \S+, catalogue in \S+\./m, '$1 of FOLDER, catalogue in VOLUME.')
+      .replace(/sha256:[0-9a-f]{64}/g, 'sha256:DIGEST')
+      .replace(/ {2,}\d+s$/gm, '  0s')
+      .replace(/ {2,}/g, '  ')
+      .split('\n')
+      .filter((line) => line !== '');
+  await eventually(
+    'every line of README.md',
+    () => {
+      const printed = comparable(process.output.join('\n'));
+      return comparable(screen).filter((line) => !printed.includes(line));
+    },
+    (missing) => missing.length === 0,
+  );
+  await eventually('the library is served', () => read(url, 'skill://handbook'));
+
+  const asked = [...readme.matchAll(/^curl -s (\S+) .*\\\n +-d '(.*)'$/gm)];
+  const answers = await Promise.all(
+    asked.map(async ([, to, body]) => {
+      assert.equal(to, 'http://127.0.0.1:8000/mcp');
+      const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: body! });
+      return JSON.stringify(await answer.json());
+    }),
+  );
+  const expected = [/# handbook — 4 skills/, /DiskFull fired twice/, /# Write for the night/, /You are the scribe/];
+  assert.equal(answers.length, expected.length);
+  for (const [at, words] of expected.entries()) assert.match(answers[at]!, words);
 });
 
 test('whoever is on this machine may ask for a look, and is answered when what it found is served', async () => {

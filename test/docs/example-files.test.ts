@@ -1,0 +1,105 @@
+// The manifests below examples/: what an API server takes as they stand, and what `lyceum check` finds in them.
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { apiServer } from '../cluster/api-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { LyceumProcess } from '../fixtures/lyceum-process.ts';
+import { skillText } from '../fixtures/operator.ts';
+import { secret, startWebDavServer } from '../fixtures/webdav-server.ts';
+import { repository } from './pages.ts';
+
+const examples = join(repository, 'examples');
+const quickstart = join(examples, 'quickstart');
+const ofCluster = (await readdir(join(examples, 'cluster'))).filter((name) => !name.startsWith('values-'));
+const manifests = [join(quickstart, 'lyceum.yaml'), ...ofCluster.map((name) => join(examples, 'cluster', name))];
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lyceum-examples-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+for (const file of manifests) {
+  test(`an API server takes ${file.slice(repository.length + 1)} as it stands, without a warning`, async () => {
+    const server = await apiServer();
+    const dryRun = ['apply', '--server-side', '--dry-run=server', '--validate=strict'];
+    const { code, stderr } = await server.tryKubectl([...dryRun, '-n', await server.namespace(), '-f', file]);
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  });
+}
+
+async function check(...args: string[]): Promise<{ code: number | null; said: string }> {
+  await using process = new LyceumProcess(['check', ...args]);
+  return { code: await process.ended(), said: process.said };
+}
+
+/** The example with another address and the credentials of who is there, as a file of its own. */
+async function elsewhere(name: string, replacements: readonly (readonly [string, string])[]): Promise<string> {
+  let text = await readFile(join(examples, 'cluster', name), 'utf8');
+  for (const [from, to] of replacements) {
+    assert.ok(text.includes(from), `${name} does not say ${from}`);
+    text = text.replaceAll(from, to);
+  }
+  const file = join(folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
+test('lyceum check finds every kind in the quickstart, and nothing to complain about', async () => {
+  const { code, said } = await check(join(quickstart, 'lyceum.yaml'));
+  assert.equal(code, 0, said);
+  assert.match(
+    said,
+    /^handbook .*: 4 skills, 1 prompt, 1 rule, 1 profile of 7 would be served, 1 pack file, 0 problems$/m,
+  );
+  assert.match(said, /^house-rules .*: 1 skill of 1 would be served, 0 problems$/m);
+});
+
+test('lyceum check finds nothing to complain about in what the cluster example brings along', async () => {
+  const { code, said } = await check(join(examples, 'cluster/skills.yaml'));
+  assert.equal(code, 0, said);
+  assert.match(said, /^house-rules .*: 1 skill of 1 would be served, 0 problems$/m);
+});
+
+test('the Nextcloud example is read from a WebDAV server, both sources with its Secret', async () => {
+  const server = await startWebDavServer('Apache with Basic');
+  try {
+    await server.write({
+      'Skills/skills/one/SKILL.md': skillText('one'),
+      'Drafts/prompts/two.md': 'Two, please.\n',
+    });
+    const file = await elsewhere('nextcloud.yaml', [
+      ['webdav+https://cloud.example.com/remote.php/dav/files/ada/', server.sourceUrl()],
+      ['username: ada', `username: ${secret.username}`],
+      ['password: an app password', `password: ${secret.password}`],
+    ]);
+    const { code, said } = await check(file);
+    assert.equal(code, 0, said);
+    assert.match(said, /^office-skills .*: 1 skill of 1 would be served, 0 problems$/m);
+    assert.match(said, /^office-drafts .*: 1 prompt of 1 would be served, 0 problems$/m);
+  } finally {
+    await server.close();
+  }
+});
+
+test("the discovery example is read from another Lyceum's index", async () => {
+  const published = join(folder, basename(quickstart));
+  await cp(quickstart, published, { recursive: true });
+  await using publisher = new LyceumProcess(['run', published, '--port', '0', '--volume', join(folder, 'volume')]);
+  const url = await eventually(
+    'the URL of the publisher',
+    () => /serves MCP at (\S+)\/mcp/.exec(publisher.output.join('\n'))?.[1] ?? '',
+  );
+  await eventually(
+    'all its skills',
+    () => fetch(`${url}/.well-known/agent-skills/index.json`).then((answer) => answer.json()),
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the answer has
+    (index: any) => index.skills.length === 5,
+  );
+  const { code, said } = await check(await elsewhere('discovery-index.yaml', [['https://skills.example.com', url]]));
+  assert.equal(code, 0, said);
+  assert.match(said, /^partner .*: 5 skills of 5 would be served, 0 problems$/m);
+});
