@@ -76,10 +76,14 @@ const includeOf = ({ skills, prompts, rules, profiles, files }: CheckFlags): obj
   files,
 });
 
+/** What a library is called by: the repository, or the host of a discovery index. */
+const placeOf = (url: string): string =>
+  /^https?:/.test(url) ? (URL.parse(url)?.hostname ?? url) : url.replace(/(\.git)?\/*$/, '');
+
 /** One source as the options describe it. */
 function fromArgument(target: Exclude<Target, { kind: 'manifests' }>, flags: CheckFlags): Question {
   const url = target.kind === 'repository' ? target.url : 'file:///';
-  const place = target.kind === 'repository' ? target.url.replace(/(\.git)?\/*$/, '') : target.folder;
+  const place = target.kind === 'repository' ? placeOf(target.url) : target.folder;
   const library = flags.library ?? (slug(basename(place), 63) || 'pack');
   const spec = {
     url,

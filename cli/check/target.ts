@@ -14,10 +14,13 @@ const ownResource = /^\s*"?apiVersion"?\s*:\s*"?lyceum\.dev\//m;
 
 /** @throws Error when there is nothing of that name */
 export async function targetOf(argument: string): Promise<Target> {
-  if (/^(github|git\+https?):\/\//.test(argument)) return { kind: 'repository', url: argument };
+  if (/^(github|git\+https?):\/\//.test(argument) || /^https?:\/\/.*\/index\.json$/.test(argument)) {
+    return { kind: 'repository', url: argument };
+  }
   if (argument.includes('://') || /^[^/]+@[^/]+:/.test(argument)) {
     throw new Error(
-      'a repository is named as github://OWNER/REPOSITORY or git+https://HOST/PATH; what is on disk, by its folder',
+      'a repository is named as github://OWNER/REPOSITORY or git+https://HOST/PATH, a discovery index as ' +
+        'https://HOST/.well-known/agent-skills/index.json; what is on disk, by its folder',
     );
   }
   const found = await stat(argument).catch(() => undefined);

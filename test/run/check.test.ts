@@ -9,6 +9,7 @@ import { GitFixture } from '../fixtures/git-repository.ts';
 import { startGitServer } from '../fixtures/git-server.ts';
 import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 import { skillText } from '../fixtures/operator.ts';
+import { Publisher, folder as publisherFolder, sha256 } from '../fixtures/publisher.ts';
 
 let root: string;
 
@@ -55,6 +56,22 @@ test('a name that a terminal would obey is printed with escapes', async () => {
   assert.match(output, /^skills\/one\/\\u001b\]0;title\\u0007\.bin: warning LfsPointer: /m);
   const { sources } = JSON.parse((await check('--json', pack)).output);
   assert.equal(sources[0].problems[0].path, file);
+});
+
+test("a publisher's discovery index is checked by its URL", async (t) => {
+  const publisher = await Publisher.start(t);
+  const text = skillText('one');
+  publisher.answers.set(`${publisherFolder}/one/SKILL.md`, text);
+  publisher.index([
+    { name: 'one', type: 'skill-md', description: 'One.', url: 'one/SKILL.md', digest: sha256(text) },
+    { name: 'two', type: 'skill-md', description: 'Two.', url: 'two/SKILL.md', digest: sha256(text) },
+  ]);
+  const { output, errors } = await check(publisher.url);
+  assert.match(output, /^127-0-0-1 .*1 skill of 1 would be served, 1 problem/, errors);
+  assert.match(output, /^skills\/two\/SKILL\.md: error NotFetched: /m);
+  const other = await check(publisher.url.replace('agent-skills/index.json', 'agent-skills/skills.json'));
+  assert.equal(other.code, 2);
+  assert.match(other.errors, /https:\/\/HOST\/\.well-known\/agent-skills\/index\.json/);
 });
 
 test('pipes and broken links that are called like manifests stop no check of a folder', async () => {
