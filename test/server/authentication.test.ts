@@ -118,7 +118,8 @@ describe('a gateway with tokens', () => {
   it('leaves probes open, and says its status alone to who shows no token', async () => {
     assert.equal((await get(`${server.url}/livez`)).status, 200);
     assert.deepEqual((await get(`${server.url}/readyz`)).body, { ready: true });
-    assert.equal((await fetch(`${server.url}/openapi.yaml`)).status, 200);
+    assert.equal((await fetch(`${server.url}/openapi.yaml`)).status, 401);
+    assert.equal((await fetch(`${server.url}/openapi.yaml`, { headers: bearer(token) })).status, 200);
     assert.deepEqual((await get(`${server.url}/health`)).body, { status: 'ok' });
     assert.equal((await get(`${server.url}/health`, bearer(other))).body.generation, 1);
     const wrong = await get(`${server.url}/health`, bearer('wrong-0123456789abcdef'));

@@ -106,7 +106,7 @@ const samples: Sample[] = [
   { server: 'open', route: 'GET /readyz', status: 403, headers: foreign },
   { server: 'empty', route: 'GET /readyz', status: 503 },
   { server: 'open', route: 'GET /openapi.yaml', status: 200 },
-  { server: 'closed', route: 'GET /openapi.yaml', status: 200 },
+  { server: 'closed', route: 'GET /openapi.yaml', status: 401 },
   { server: 'open', route: 'GET /openapi.yaml', status: 403, headers: foreign },
 ];
 
