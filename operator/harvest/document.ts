@@ -22,11 +22,12 @@ export function parseCursorRule(bytes: Buffer, isText: boolean): ParsedMain {
   return documentOf(readMain(bytes, isText, 'rule', quoteGlobs));
 }
 
+/** A list and a text in quotes are YAML already. */
 const quoteGlobs = (yaml: string): string =>
-  yaml.replace(
-    /^globs:[ \t]*([^"'[\s#][^\n]*?|\[[^\n"']*\])[ \t]*$/m,
-    (_, value: string) => `globs: ${JSON.stringify(value)}`,
-  );
+  yaml.replace(/^globs:(.*)$/m, (line, written: string) => {
+    const globs = written.trim();
+    return globs === '' || /^[["'#|>]/.test(globs) ? line : `globs: ${JSON.stringify(globs)}`;
+  });
 
 /** A frontmatter that is not closed begins nothing: the file may well begin with a rule of dashes. */
 export function documentOf(main: MainText): ParsedMain {
@@ -66,9 +67,18 @@ export function firstHeading(text: string): string | undefined {
   for (const [line] of text.matchAll(/^ {0,3}(?:`{3,}|~{3,}|# ).*$/gm)) {
     const mark = /^ *(`{3,}|~{3,})/.exec(line)?.[1];
     if (mark === undefined) {
-      if (fence === undefined) return line.replace(/^ *# +/, '').replace(/\s+#*\s*$/, '');
+      if (fence === undefined) return headingOf(line.slice(0, longestHeading));
     } else if (fence === undefined) fence = mark;
     else if (mark.startsWith(fence)) fence = undefined;
   }
   return undefined;
 }
+
+const longestHeading = 1024;
+
+/** Without the signs around it: `# Title #`. */
+const headingOf = (line: string): string =>
+  line
+    .replace(/^ *# /, '')
+    .trim()
+    .replace(/(?:^|[ \t])#+$/, '');

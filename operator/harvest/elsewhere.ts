@@ -7,10 +7,14 @@ export interface Repository {
   path: string;
 }
 
+/** In characters: also what `spec.url` may have. */
+const longestUrl = 2048;
+
 const longestPart = 200;
 
 /** The repository of a URL as git, marketplaces or `spec.url` write it; undefined for anything else, a local path too. */
 export function repositoryOf(url: string): Repository | undefined {
+  if (url.length > longestUrl) return undefined;
   const github = /^github:\/\/([^/]+\/[^/]+)$/.exec(url);
   if (github !== null) return named('github.com', github[1]!);
   const common = /^(?:git\+)?(?:https?|ssh|git):\/\/(?:[^/@]*@)?([^/@?#]+)\/+([^?#]+)/.exec(url);
@@ -36,6 +40,7 @@ export function isSame(a: Repository, b: Repository): boolean {
 
 /** What to write into a SkillSource, or nothing where that would repeat what is not plain. */
 export function sourceAddress({ host, path }: Repository, folder: string, ref: string): string | undefined {
+  if (folder.length > longestUrl) return undefined;
   const url = host === 'github.com' ? `github://${path}` : `git+https://${host}/${path}`;
   const subdirectory = folder.replace(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, '');
   if (![url, subdirectory, ref].every((part) => part.length <= longestPart && /^[\w.~/:+-]*$/.test(part)))

@@ -93,9 +93,13 @@ function relative(written: string, base: string): PluginPlace | undefined {
   return { at: 'inside', path: below, ...(plain === undefined ? {} : { otherwise: plain }) };
 }
 
+/** In characters: no tree has longer paths, whatever stands between their parts. */
+const longestPath = 4096;
+
 /** The normalised path of something below a folder; undefined where it leads out of the source. */
 export function inside(folder: string, written: string): string | undefined {
-  if (written.startsWith('/') || /[\\\0\n]/.test(written)) return undefined;
+  if (folder.length + written.length > longestPath || written.startsWith('/') || /[\\\0\n]/.test(written))
+    return undefined;
   const path = posix.normalize(`${folder === '' ? '.' : folder}/${written}`).replace(/\/+$/, '');
   if (path === '..' || path.startsWith('../') || path.startsWith('/')) return undefined;
   return path === '.' ? '' : path;

@@ -27,7 +27,7 @@ export interface Tree {
   /** What the listing had to leave out: BadFileName, Submodule, SpecialFile. */
   problems: Problem[];
   /**
-   * Reads the wanted entries, of `entries` and none of them a link, in any order, each at most once; bytes are not kept by the tree after `take` returns.
+   * Reads the wanted entries, of `entries` and none of them a link, in any order, each at most once; may be called again; bytes are not kept by the tree after `take` returns.
    * An entry over `limits.fileSize` is told to `tooLarge` instead (`size` in bytes, as far as known) and the rest goes on.
    * @throws UpstreamFault LimitExceeded when `limits.totalSize` is passed, and whatever the transport finds
    */

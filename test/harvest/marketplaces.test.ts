@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { harvest } from '../../operator/harvest/harvest.ts';
+import { processorTime } from '../fixtures/processor-time.ts';
 import { type Files, harvested, MemoryBlobs, messageOf, rulesOf, skillText, told, treeOf } from './support.ts';
 
 const marketplace = (plugins: unknown, more: object = {}): string => JSON.stringify({ name: 'm', plugins, ...more });
@@ -435,4 +436,23 @@ test('an excluded manifest is not heard, a linked one is heard once', async () =
   assert.equal((await harvested(files, { exclude: ['marketplace.json'] })).counts.skills, 0);
   const linked = await harvested({ ...files, '.claude-plugin/marketplace.json': { link: '../marketplace.json' } });
   assert.deepEqual([linked.counts.skills, told(linked)], [2, ['NothingMatched marketplace.json']]);
+});
+
+test('a crafted manifest is read as fast as others', async () => {
+  const long = '/'.repeat(300_000);
+  const sources = [
+    `./${long}x`,
+    `${'../'.repeat(50_000)}x`,
+    { source: 'url', url: `https://example.com/${long}x` },
+    { source: 'git-subdir', url: 'https://example.com/a/b', path: `${long.slice(0, 100_000)}x` },
+  ];
+  const spent = processorTime();
+  for (const source of sources) {
+    const result = await harvested({ 'marketplace.json': marketplace([{ name: 'p', source }]), 'a.md': 'x' });
+    assert.ok(result.problems.every(({ message }) => message.length < 1000));
+  }
+  const skills = Array.from({ length: 60_000 }, (_, at) => `s/${at}`);
+  const many = await harvested({ 'marketplace.json': marketplace([{ name: 'p', source: './', skills }]), 'a.md': 'x' });
+  assert.deepEqual(told(many), ['NothingMatched .', 'NothingMatched marketplace.json']);
+  assert.ok(spent() < 3000, `${spent()} ms`);
 });

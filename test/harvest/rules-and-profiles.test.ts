@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { HarvestResult } from '../../operator/harvest/harvest.ts';
+import { processorTime } from '../fixtures/processor-time.ts';
 import { type Files, harvested, messageOf, skillText, told } from './support.ts';
 
 const text = (description: string): string => `---\ndescription: ${description}\n---\nBody.\n`;
@@ -267,4 +268,33 @@ test('exclude holds for every kind', async () => {
   };
   const result = await harvested(files, { exclude: ['AGENTS.md', 'agents', 'prompts/**', 'rules/*/RULE.md'] });
   assert.deepEqual([result.artifacts, told(result)], [[], ['NothingMatched .']]);
+});
+
+test('a list of globs, and globs in quotes, are YAML as they stand', async () => {
+  const result = await harvested({
+    '.cursor/rules/a.mdc': '---\nglobs: ["*.ts", "b"]\n---\n',
+    '.cursor/rules/b.mdc': "---\nglobs: '**/*.ts'\n---\n",
+    '.cursor/rules/c.mdc': '---\nglobs: src/**, lib/** # all\n---\n',
+  });
+  assert.deepEqual(
+    result.artifacts.map(({ frontmatter }) => frontmatter!.globs),
+    [['*.ts', 'b'], '**/*.ts', 'src/**, lib/** # all'],
+  );
+  assert.deepEqual(told(result), []);
+});
+
+test('crafted files are read as fast as others', async () => {
+  const blanks = ' '.repeat(60_000);
+  const files: Files = {
+    '.cursor/rules/a.mdc': `---\nglobs: *${blanks}x\n---\n`,
+    '.cursor/rules/b.mdc': `# ${blanks}#${blanks}x`,
+    '.cursor/rules/c.mdc': `# ${'#'.repeat(500_000)}x`,
+    '.cursor/rules/d.mdc': `${'```\n~~~\n'.repeat(50_000)}# x`,
+    'prompts/e.md': `---\narguments:\n${'  - {name: a}\n'.repeat(900)}---\n${'{{ a }} {{'.repeat(50_000)}`,
+    'commands/f.md': `---\nargument-hint: ${'[<{'.repeat(10_000)}\n---\n${'$1 $ARGUMENTS['.repeat(50_000)}`,
+  };
+  const spent = processorTime();
+  const { counts } = await harvested(files);
+  assert.ok(spent() < 3000, `${spent()} ms`);
+  assert.equal(counts.discovered, 6);
 });
