@@ -8,6 +8,7 @@ import { discoveryNames, discoverySchema } from '../answers/discovery.ts';
 import { type DiscoveryEntries, DiscoveryListings } from '../archive/discovery-entries.ts';
 import { archive, archiveDigest, archiveSize } from '../archive/skill-archive.ts';
 import { Budget } from '../budget.ts';
+import type { ServerMetrics } from '../metrics.ts';
 import { requestScope, type Scope, settingScope } from '../scope.ts';
 import { artifactFile } from '../snapshot/keys.ts';
 import type { View } from '../view.ts';
@@ -16,6 +17,7 @@ import { queryOf, viewOf } from './request-view.ts';
 
 export interface DiscoveryOptions {
   catalogue: CurrentCatalogue;
+  metrics: Pick<ServerMetrics, 'read'>;
   logger: Logger;
 }
 
@@ -28,7 +30,7 @@ const inMemory = 64 * 1024 * 1024;
  * `/.well-known/agent-skills/…`, and `/<library>/.well-known/…` for whoever cannot send a header or a query: the library
  * in the path narrows what is seen as `?library=` does.
  */
-export function addDiscovery(app: FastifyInstance, { catalogue, logger }: DiscoveryOptions): void {
+export function addDiscovery(app: FastifyInstance, { catalogue, metrics, logger }: DiscoveryOptions): void {
   const budget = new Budget(inMemory);
   const listings = new DiscoveryListings(budget, logger);
   for (const prefix of ['', '/:library']) {
@@ -43,7 +45,7 @@ export function addDiscovery(app: FastifyInstance, { catalogue, logger }: Discov
           const view = viewOf(request, snapshot, library === undefined ? [] : settingScope({ library }));
           reply.headers(always);
           try {
-            return await handler({ request, view, rest: restOf(request) }, reply);
+            return await handler({ request, view, rest: restOf(request), metrics }, reply);
           } catch (error) {
             if (!(error instanceof ContentUnavailable)) throw error;
             logger.warn({ digest: error.digest, why: error.message }, 'content not available');
@@ -63,6 +65,7 @@ interface Asked {
   view: View;
   /** What stands behind the folder in the URL's path, as it was sent. */
   rest: string;
+  metrics: Pick<ServerMetrics, 'read'>;
 }
 
 async function sendIndex(
@@ -93,33 +96,45 @@ async function* indexPieces(entries: DiscoveryEntries, query: string): AsyncGene
 }
 
 /** `<name>.zip` */
-async function sendArchive({ request, view, rest }: Asked, reply: FastifyReply, budget: Budget): Promise<FastifyReply> {
+async function sendArchive(
+  { request, view, rest, metrics }: Asked,
+  reply: FastifyReply,
+  budget: Budget,
+): Promise<FastifyReply> {
   const { content } = view.snapshot;
   const name = rest.endsWith('.zip') ? rest.slice(0, -'.zip'.length) : '';
-  const row = discoveryNames(view).get(name)?.row;
-  const size = row && archiveSize(row);
-  if (row === undefined || size === undefined) return notFound(reply);
+  const skill = discoveryNames(view).get(name);
+  const size = skill && archiveSize(skill.row);
+  if (skill === undefined || size === undefined) return notFound(reply);
+  const { row } = skill;
   if (isKept(request, reply, tagOf(await archiveDigest(row, content, budget)))) return reply;
   reply.type('application/zip').header('content-length', size);
   reply.header('content-disposition', `attachment; filename="${name}.zip"`);
   if (request.method === 'HEAD') return reply.send();
+  metrics.read('skill', skill.from.library);
   const pieces = archive(row, content, budget, () => reply.raw.destroy());
   return reply.send(Readable.from(pieces, { objectMode: false }));
 }
 
 /** `<name>/<path>`: a file as it is read over MCP, in the form of a listing or raw. */
-async function sendFile({ request, view, rest }: Asked, reply: FastifyReply, budget: Budget): Promise<FastifyReply> {
+async function sendFile(
+  { request, view, rest, metrics }: Asked,
+  reply: FastifyReply,
+  budget: Budget,
+): Promise<FastifyReply> {
   const slash = rest.indexOf('/');
-  const row = discoveryNames(view).get(rest.slice(0, slash))?.row;
-  const file = row && artifactFile(row, rest.slice(slash + 1));
-  if (file === undefined) return notFound(reply);
+  const skill = discoveryNames(view).get(rest.slice(0, slash));
+  const file = skill && artifactFile(skill.row, rest.slice(slash + 1));
+  if (skill === undefined || file === undefined) return notFound(reply);
   if (isKept(request, reply, tagOf(file.digest))) return reply;
   reply.type(contentType(file.mediaType, file.text)).header('content-length', file.size);
   if (request.method === 'HEAD') return reply.send();
   const giveBack = await budget.take(file.size, () => reply.raw.destroy());
   if (reply.raw.destroyed) giveBack();
   else reply.raw.once('close', giveBack);
-  return reply.send(await view.snapshot.content.read(file.digest));
+  const bytes = await view.snapshot.content.read(file.digest);
+  metrics.read('skill', skill.from.library);
+  return reply.send(bytes);
 }
 
 /** What is served is other people's text: no browser takes it for a page of this server's own. */

@@ -328,6 +328,22 @@ it('ceilings of the gateway and of a token hold on indexes, archives and files, 
   }
 });
 
+it('downloads count as reads of skills; what is not sent does not', async (t) => {
+  const catalogue = {
+    sources: [{ name: 'pack', skills: [{ address: 'one', description: 'One.', files: { a: 'a' } }] }],
+  };
+  const server = await serveCatalogue(t, catalogue, { metricsPort: 0 });
+  const ask = async (path: string, init?: RequestInit) =>
+    await (await fetch(`${server.url}${wellKnown}/${path}`, init)).arrayBuffer();
+  for (const path of ['one.zip', 'one/SKILL.md', 'one/a']) await ask(path);
+  await ask('index.json');
+  await ask('one.zip', { method: 'HEAD' });
+  await ask('one/a', { headers: { 'if-none-match': '*' } });
+  await ask('one/none');
+  const metrics = await (await fetch(`${server.metricsUrl}/metrics`)).text();
+  assert.match(metrics, /^lyceum_reads_total\{kind="skill",library="pack"\} 3$/m);
+});
+
 it('an archive is the same whatever server makes it, to the last byte', async (t) => {
   const skill = { address: 'fixed', description: 'Fixed.', files: { 'b/ä.md': 'ä\n', 'a.bin': Buffer.from([0, 255]) } };
   const digests = new Set<string>();

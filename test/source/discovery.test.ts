@@ -438,6 +438,19 @@ describe('bounds', () => {
     assert.deepEqual(told(problems), ['NotFetched skills/bomb', 'NotFetched skills/liar', 'TooLarge skills/large']);
   });
 
+  test('an archive of more files than anybody takes of a skill is left out', async (t) => {
+    const publisher = await Publisher.start(t);
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f/${at}`, '']));
+    const bytes = await zipped({ 'SKILL.md': one, ...many });
+    publisher.answers.set(`${folder}/many.zip`, bytes);
+    publisher.index([{ name: 'many', type: 'archive', description: 'm', url: 'many.zip', digest: sha256(bytes) }]);
+    const looker = new Looker(publisher.url);
+    looker.limits = { files: 50_000, fileSize: 10_000, totalSize: 10_000_000 };
+    const { entries, problems } = await looker.look();
+    assert.deepEqual(entries, []);
+    assert.match(problems[0]!.message, /more than 10000 files/);
+  });
+
   test('more files than limits.files, and more bytes than limits.totalSize, fail the source', async (t) => {
     const publisher = await Publisher.start(t);
     const content = 'x'.repeat(600);

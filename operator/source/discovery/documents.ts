@@ -27,6 +27,8 @@ export type Settled = { document: PublishedDocument } & (
 
 /** So many are fetched at once. */
 const together = 4;
+/** Far more files than any client takes of a skill. */
+const mostInArchive = 10_000;
 
 export class Documents {
   readonly #publisher: Publisher;
@@ -39,6 +41,7 @@ export class Documents {
   readonly #fetched = new Map<string, string>();
   #names = 0;
   #bytes = 0;
+  #inArchives = 0;
 
   constructor(publisher: Publisher, context: LookContext, known: DiscoveryMemory | undefined) {
     this.#publisher = publisher;
@@ -136,6 +139,13 @@ export class Documents {
   async #listed(digest: string, size: number, path: string) {
     try {
       const listing = await listArchive(path, this.#bounds());
+      this.#inArchives += listing.files.length;
+      if (this.#inArchives > treeCaps.entries) {
+        throw new UpstreamFault(
+          'LimitExceeded',
+          `the archives hold more than ${treeCaps.entries} files, which no field raises`,
+        );
+      }
       if (!listing.files.some((file) => file.path === 'SKILL.md')) {
         return { why: 'The archive has no SKILL.md at its root: tell the publisher.' };
       }
@@ -215,7 +225,7 @@ export class Documents {
 
   #bounds(): ArchiveBounds {
     const { limits, signal } = this.#context;
-    return { bytes: limits.totalSize, entries: treeCaps.entries, signal };
+    return { bytes: limits.totalSize, entries: mostInArchive, signal };
   }
 
   /** All of them, some at once; the first failure ends it. */
