@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitFixture } from '../fixtures/git-repository.ts';
 import { startGitServer } from '../fixtures/git-server.ts';
-import { apply, node } from './pods.ts';
+import { node, nodeService } from './pods.ts';
 
 export class GitHost implements AsyncDisposable {
   readonly #repository: GitFixture;
@@ -39,20 +39,8 @@ export class GitHost implements AsyncDisposable {
         return false;
       },
     });
-    const port = Number(new URL(server.origin).port);
-    const metadata = { namespace, name: 'git', labels: { 'kubernetes.io/service-name': 'git' } };
-    await apply(
-      { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 80, targetPort: port }] } },
-      {
-        apiVersion: 'discovery.k8s.io/v1',
-        kind: 'EndpointSlice',
-        metadata,
-        addressType: 'IPv4',
-        ports: [{ port }],
-        endpoints: [{ addresses: [node.address], conditions: { ready: true } }],
-      },
-    );
-    const url = `git+http://git.${namespace}.svc.cluster.local/handbook.git`;
+    const name = await nodeService(namespace, 'git', Number(new URL(server.origin).port));
+    const url = `git+http://${name}/handbook.git`;
     return new GitHost(url, repository, commands, () => server.close());
   }
 

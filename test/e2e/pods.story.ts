@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
+import { secret as davSecret, startWebDavServer } from '../fixtures/webdav-server.ts';
 import { GitHost } from './git-host.ts';
 import { type HelmLine, install, uninstall } from './helm.ts';
 import {
@@ -13,6 +14,8 @@ import {
   cluster,
   get,
   identities,
+  node,
+  nodeService,
   pods,
   restrictedNamespace,
   volumeFor,
@@ -233,6 +236,58 @@ for (const [line, name] of [
       const { reads, failures } = await load.sum();
       assert.deepEqual(failures, []);
       assert.ok(reads > 100, `${reads} reads`);
+    });
+
+    it('reads an edit in a WebDAV folder back on the next read; its pods mount what that needs, and nothing else', async () => {
+      const dav = await startWebDavServer('Apache with Digest', { host: node.address });
+      try {
+        const edition = (which: string) => ({
+          'skills/minutes/SKILL.md': `---\nname: minutes\ndescription: Of minutes.\n---\nThe ${which} edition.\n`,
+        });
+        await dav.write(edition('first'));
+        const host = await nodeService('agents', 'dav', dav.port);
+        const metadata = { namespace: 'lyceum', name: 'notes' };
+        await apply(
+          { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...davSecret, other: 'not for servers' } },
+          {
+            apiVersion: 'lyceum.dev/v1alpha1',
+            kind: 'SkillSource',
+            metadata,
+            spec: { url: `webdav+http://${host}/dav`, cache: 'Live', secretRef: { name: 'notes' } },
+          },
+        );
+        await ready('skillsource/notes');
+        const mounted = ({ spec }: Anything) => spec.volumes.find((volume: Anything) => volume.name === 'live');
+        await eventually(
+          'the pods have what they need',
+          () => pods('lyceum', serverLabels),
+          (all) => all.length === 2 && all.every((pod) => mounted(pod) !== undefined),
+          60,
+        );
+        await ready('skillgateway/agents');
+        for (const pod of await pods('lyceum', serverLabels)) {
+          const [{ secret }] = mounted(pod).projected.sources;
+          const keys = secret.items.map(({ key }: Anything) => key);
+          assert.deepEqual([secret.name, keys], ['notes', ['username', 'password', 'ca.crt']]);
+        }
+        const minutes = 'skill://notes/minutes';
+        await client.until(url, minutes, 'The first edition');
+        const read = Date.now();
+        await dav.write(edition('second'), 0);
+        await eventually('a look counts for two seconds', () => Date.now() - read > 2100);
+        assert.match((await client.resources(url, minutes)).read, /The second edition/);
+        await cluster.kubectl(['delete', '-n', 'lyceum', 'skillsource/notes', 'secret/notes']);
+        await eventually(
+          'the pods mount no Secret',
+          () => pods('lyceum', serverLabels),
+          (all) => all.length === 2 && all.every((pod) => mounted(pod) === undefined),
+          60,
+        );
+        await ready('skillgateway/agents');
+      } finally {
+        await cluster.kubectl(['delete', '-n', 'agents', 'service/dav', 'endpointslice/dav', '--ignore-not-found']);
+        await dav.close();
+      }
     });
 
     it('looks at once when somebody with a token asks, though nobody refreshes the source', async () => {

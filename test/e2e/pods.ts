@@ -65,6 +65,23 @@ export async function volumeFor(
   return folder;
 }
 
+/** A Service in front of what listens on the node. @returns its name in the cluster; its port is 80 */
+export async function nodeService(namespace: string, name: string, port: number): Promise<string> {
+  const metadata = { namespace, name, labels: { 'kubernetes.io/service-name': name } };
+  await apply(
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 80, targetPort: port }] } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata,
+      addressType: 'IPv4',
+      ports: [{ port }],
+      endpoints: [{ addresses: [node.address], conditions: { ready: true } }],
+    },
+  );
+  return `${name}.${namespace}.svc.cluster.local`;
+}
+
 /** The pods of a gateway or of the operator, by label; those that end are left out. */
 export async function pods(namespace: string, selector: string): Promise<Anything[]> {
   const { items } = await get(namespace, 'pods', '-l', selector);

@@ -18,7 +18,7 @@ const say = (what: string) =>
   console.log(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${what}`);
 
 try {
-  demandTools({ ...nodeTools, ...imageTools, git: 'git' });
+  demandTools({ ...nodeTools, ...imageTools, git: 'git', apache2: 'apache2-bin' });
 } catch (fault) {
   console.error((fault as Error).message);
   process.exit(1);

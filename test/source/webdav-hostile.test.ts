@@ -340,6 +340,55 @@ test('a forced look reads again what no ETag proves, and nothing else', async (t
   );
 });
 
+test('folders of a Nextcloud whose ETag has not moved are not listed again, but for mounts', async (t) => {
+  const nextcloud = (href: string, etag: string, permissions = 'RGDNVCK') =>
+    response(
+      href,
+      propstat(
+        `<d:resourcetype><d:collection/></d:resourcetype><d:getetag>"${etag}"</d:getetag><o:permissions xmlns:o="http://owncloud.org/ns">${permissions}</o:permissions>`,
+      ),
+    );
+  const listings = (...etags: string[]): [string, string][] => [
+    [
+      'PROPFIND /dav/',
+      multistatus(
+        nextcloud('/dav/', etags.join()),
+        nextcloud('/dav/a/', etags[0]!),
+        nextcloud('/dav/b/', etags[1]!),
+        nextcloud('/dav/m/', etags[2]!, 'RGDNVCKM'),
+      ),
+    ],
+    ['PROPFIND /dav/a/', multistatus(nextcloud('/dav/a/', etags[0]!), nextcloud('/dav/a/x/', etags[0]!))],
+    ['PROPFIND /dav/a/x/', multistatus(nextcloud('/dav/a/x/', etags[0]!), file('/dav/a/x/1.md', etags[0]!))],
+    [
+      'PROPFIND /dav/b/',
+      multistatus(nextcloud('/dav/b/', etags[1]!), nextcloud('/dav/b/y/', 'same'), file('/dav/b/2.md', etags[1]!)),
+    ],
+    ['PROPFIND /dav/b/y/', multistatus(nextcloud('/dav/b/y/', 'same'))],
+    ['PROPFIND /dav/m/', multistatus(nextcloud('/dav/m/', etags[2]!))],
+  ];
+  const { url, paths, requests } = await fake(t, Object.fromEntries(listings('a1', 'b1', 'm1')));
+  for (const [path, content] of [
+    ['a/x/1.md', 'a1'],
+    ['b/2.md', 'b1'],
+  ] as const)
+    paths.set(`GET /dav/${path}`, content);
+  const memory = newMemory();
+  const first = await lookDav(url, { memory });
+  const asked = async (): Promise<string[]> => {
+    requests.length = 0;
+    await probeDav(url, { memory });
+    return [...new Set(requests.map((one) => one.split(' ')[1]!))].sort();
+  };
+  assert.deepEqual(await asked(), ['/dav/', '/dav/m/'], 'what is mounted may have changed without its ETag');
+  assert.equal(await probeDav(url, { memory }), first.revision);
+  for (const [key, listing] of listings('a1', 'b2', 'm1')) paths.set(key, listing);
+  assert.deepEqual(await asked(), ['/dav/', '/dav/b/', '/dav/m/'], 'b was edited, and y in it was not');
+  assert.notEqual(await probeDav(url, { memory }), first.revision);
+  for (const [key, listing] of listings('a2', 'b2', 'm1')) paths.set(key, listing);
+  assert.deepEqual(await asked(), ['/dav/', '/dav/a/', '/dav/a/x/', '/dav/m/']);
+});
+
 test('a name that stands twice is one file and a problem', async (t) => {
   const { url } = await fake(t, {
     'PROPFIND /dav/': multistatus(folder('/dav/'), file('/dav/a.md', 'a'), file('/dav/%61.md', 'a')),

@@ -77,7 +77,12 @@ for (const kind of webDavServerKinds) {
       server.exchanges.length = 0;
       assert.equal(await probeDav(server.sourceUrl(), { memory: remembered }), first.revision);
       assert.deepEqual(asked(server), ['PROPFIND /dav/', 'PROPFIND /dav/b/']);
-      assert.deepEqual(remembered.bytes, memory.bytes);
+      await eventually('nothing is written', async () => {
+        // Apache calls the ETag of a folder weak for a second, which is worth remembering.
+        const before = remembered.bytes;
+        assert.equal(await probeDav(server.sourceUrl(), { memory: remembered }), first.revision);
+        return remembered.bytes === before;
+      });
       assert.equal(await probeDav(server.sourceUrl()), first.revision, 'without any memory the revision is the same');
       assert.deepEqual(gets(server), []);
     });
@@ -230,7 +235,7 @@ const pastNonce = () => new Promise((resolve) => setTimeout(resolve, 3100));
 
 test('a private authority is trusted from ca.crt, and without it the reason is TLSFailed', async () => {
   const { ca, key, cert } = await testCertificates();
-  const server = await startWebDavServer('Apache with Digest', { key, cert });
+  const server = await startWebDavServer('Apache with Digest', { tls: { key, cert } });
   try {
     await server.write({ 'a.md': 'a' });
     const found = await lookDav(server.sourceUrl(), { secret: { ...secret, 'ca.crt': ca } });

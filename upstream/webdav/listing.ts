@@ -13,6 +13,8 @@ export interface Entry {
   size?: number;
   /** Milliseconds since 1970; servers tell whole seconds. */
   modified?: number;
+  /** A folder of a Nextcloud or ownCloud server that is no mount: its ETag moves whenever anything below it does. */
+  deep?: true;
 }
 
 /** What is left out of a folder, and why. */
@@ -84,13 +86,13 @@ export class FolderListing {
   }
 
   #addChild({ status, refused, collection, properties }: DavResponse, name: string, slash: boolean): void {
-    const { server, folder } = this.#listed;
+    const { server, folder: listed } = this.#listed;
     const failed = status !== undefined && status > 299 ? status : refused;
     if (failed !== undefined && collection === undefined && !(status === undefined && failed === 404)) {
       if (!denials.has(failed)) {
         throw new UpstreamFault(
           'UpstreamInvalid',
-          `${server} cannot list all of ${folder} at present (HTTP ${failed} for a part of it)`,
+          `${server} cannot list all of ${listed} at present (HTTP ${failed} for a part of it)`,
         );
       }
       const message = `The server lists it and does not show it (HTTP ${failed}): let the user of spec.secretRef read it, or remove it.`;
@@ -108,12 +110,17 @@ export class FolderListing {
     const etag = properties.get('getetag');
     const size = properties.get('getcontentlength');
     const modified = Date.parse(properties.get('getlastmodified') ?? '');
+    const folder = collection ?? slash;
     this.entries.set(name, {
       name,
-      folder: collection ?? slash,
+      folder,
       ...(etag === undefined ? {} : { etag }),
       ...(size !== undefined && /^\d{1,15}$/.test(size) ? { size: Number(size) } : {}),
       ...(Number.isNaN(modified) ? {} : { modified }),
+      ...(folder && isDeep(properties.get('oc:permissions')) ? { deep: true } : {}),
     });
   }
 }
+
+/** M and S: mounted or shared from elsewhere, where changes may be noticed only when somebody looks. */
+const isDeep = (permissions: string | undefined): boolean => permissions !== undefined && !/[MS]/.test(permissions);

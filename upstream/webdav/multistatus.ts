@@ -10,7 +10,7 @@ export interface DavResponse {
   collection: boolean | undefined;
   /** The status with which resourcetype itself was refused. */
   refused: number | undefined;
-  /** Texts of the properties that have been found, by local name. */
+  /** Texts of the properties that have been found, by local name; of ownCloud's own ones by `oc:` and that. */
   properties: ReadonlyMap<string, string>;
 }
 
@@ -18,6 +18,7 @@ export interface DavResponse {
 export class NoMultistatus extends Error {}
 
 const dav = 'DAV:';
+const ownCloud = 'http://owncloud.org/ns';
 const deepest = 64;
 /** Characters that are parsed in one go. */
 const slice = 16_384;
@@ -25,14 +26,14 @@ const slice = 16_384;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
 const noXml = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
-/** The properties that a listing asks for, of the namespace `DAV:`. */
+/** The properties that a listing asks for, of the namespace `DAV:`; and ownCloud's `permissions`. */
 export const askedProperties = ['resourcetype', 'getetag', 'getcontentlength', 'getlastmodified'] as const;
 
 /** The body of a PROPFIND for them. */
 export const propfindBody = Buffer.from(
   `<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop>${askedProperties
     .map((name) => `<${name}/>`)
-    .join('')}</prop></propfind>`,
+    .join('')}<permissions xmlns="${ownCloud}"/></prop></propfind>`,
 );
 
 /**
@@ -66,7 +67,7 @@ interface Propstat {
 class Reading {
   readonly #take: (response: DavResponse) => void;
   readonly #parser = new SaxesParser({ xmlns: true, position: false });
-  /** Local names of the open elements; `` for one of another namespace. */
+  /** Local names of the open elements; `oc:` before those of ownCloud, `` for one of another namespace. */
   readonly #open: string[] = [];
   #fault: Error | undefined;
   #text: string | undefined;
@@ -104,7 +105,7 @@ class Reading {
 
   #opened({ uri, local }: SaxesTagNS): void {
     if (this.#fault !== undefined) return;
-    const name = uri === dav ? local : '';
+    const name = uri === dav ? local : uri === ownCloud ? `oc:${local}` : '';
     this.#open.push(name);
     const depth = this.#open.length;
     if (depth === 1 && name === 'multistatus') this.#isMultistatus = true;

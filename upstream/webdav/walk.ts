@@ -4,6 +4,7 @@ import { treeCaps } from '../limits.ts';
 import { newPace } from '../pace.ts';
 import type { Entry, Remark } from './listing.ts';
 import type { WebDavServer } from './server.ts';
+import { isStrong } from './validator.ts';
 
 export interface Folder {
   /** SHA-256 of the listing, hex. */
@@ -50,11 +51,19 @@ export async function walkFolders(
     entries += folder.entries.length + folder.remarks.length;
     if (entries > treeCaps.entries) throw beyond(`${treeCaps.entries} entries`);
     folders.set(path, folder);
+    const entriesBefore = new Map(before?.entries.map((entry) => [entry.name, entry]));
     for (const entry of folder.entries) {
       await pace();
       const below = join(path, entry.name);
       checkPath(below);
-      if (entry.folder && !passedOver.has(entry.name)) open.push(below);
+      if (!entry.folder || passedOver.has(entry.name)) continue;
+      const same = isUnchanged(entriesBefore.get(entry.name), entry) ? knownBelow(below, known) : undefined;
+      if (same === undefined) open.push(below);
+      for (const [inner, listed] of same ?? []) {
+        await pace();
+        entries += listed.entries.length;
+        folders.set(inner, { ...listed, at });
+      }
     }
   };
 
@@ -73,6 +82,27 @@ export async function walkFolders(
     throw error;
   }
   return folders;
+}
+
+/** Whether nothing below a folder has changed since, which only servers with deep ETags tell. */
+const isUnchanged = (before: Entry | undefined, { deep, etag }: Entry): boolean =>
+  deep === true && before?.deep === true && isStrong(etag) && before.etag === etag;
+
+/** A folder and all below it as they were; undefined where that is not known, or not told by the folder's own ETag. */
+function knownBelow(path: string, known: ReadonlyMap<string, Folder>): Map<string, Folder> | undefined {
+  const found = new Map<string, Folder>();
+  const open = [path];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    const folder = known.get(at);
+    if (folder === undefined) return undefined;
+    found.set(at, folder);
+    for (const entry of folder.entries) {
+      if (!entry.folder || passedOver.has(entry.name)) continue;
+      if (entry.deep !== true) return undefined;
+      open.push(join(at, entry.name));
+    }
+  }
+  return found;
 }
 
 /** A folder that lists nothing though what was in it is still there has not been emptied: its server ignores Depth. */

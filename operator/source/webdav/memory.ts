@@ -24,7 +24,7 @@ const remarkSchema = z.object({
 });
 /** A folder; a folder's entries follow it. */
 const folderLine = z.tuple([z.literal('folder'), z.string(), z.string(), z.array(remarkSchema)]);
-/** Name, whether it is a folder, ETag, size, time, hash, whether it is racy. */
+/** Name, whether it is a folder, ETag, size, time, hash, whether it is racy, whether its ETag is deep. */
 const entrySchema = z.tuple([
   z.string(),
   z.boolean(),
@@ -32,6 +32,7 @@ const entrySchema = z.tuple([
   z.number().nullable(),
   z.number().nullable(),
   z.string().nullable(),
+  z.boolean(),
   z.boolean(),
 ]);
 const entriesLine = z.tuple([z.literal('entries'), z.array(entrySchema)]);
@@ -73,7 +74,7 @@ async function digested(bytes: Buffer, slices: Slices): Promise<Buffer> {
 const line = (content: unknown): Buffer => Buffer.from(`${JSON.stringify(content)}\n`);
 
 const row = (
-  { name, folder, etag, size, modified }: Entry,
+  { name, folder, etag, size, modified, deep }: Entry,
   state: FileState | undefined,
 ): z.infer<typeof entrySchema> => [
   name,
@@ -83,6 +84,7 @@ const row = (
   modified ?? null,
   state?.hash ?? null,
   state?.racy ?? false,
+  deep ?? false,
 ];
 
 /** @returns undefined for what is damaged, of another version or of another address: the next look then reads everything */
@@ -115,13 +117,14 @@ async function decoded(base: string, written: Buffer): Promise<WebDavMemory | un
       folders.set(path, { hash, entries: folder.entries, remarks: remarks.map(remarkOf) });
     } else if (folder === undefined) return undefined;
     else {
-      for (const [name, isFolder, etag, size, modified, hash, racy] of found[1]) {
+      for (const [name, isFolder, etag, size, modified, hash, racy, deep] of found[1]) {
         const entry: Entry = {
           name,
           folder: isFolder,
           ...(etag === null ? {} : { etag }),
           ...(size === null ? {} : { size }),
           ...(modified === null ? {} : { modified }),
+          ...(deep ? { deep } : {}),
         };
         folder.entries.push(entry);
         const path = joinPath(folder.path, name);
