@@ -245,6 +245,12 @@ test('the host and path of the source itself are inside it', async () => {
   };
   const sub = await harvested({ 'p/q/x/SKILL.md': skillText('x'), ...below }, { subdirectory: 'p', include: {} });
   assert.equal(sub.artifacts[0]!.group, 'g');
+  const beside = marketplace([{ name: 'g', source: { source: 'github', repo: 'org/repo', path: 'q' } }]);
+  const outside = await harvested(
+    { 'p/x.md': 'x', 'q/x/SKILL.md': skillText('x'), 'p/marketplace.json': beside },
+    { subdirectory: 'p' },
+  );
+  assert.deepEqual(told(outside), ['LinkEscapes p/marketplace.json', 'NothingMatched p']);
 });
 
 test('sources resolve below metadata.pluginRoot, and from the root where nothing is there', async () => {

@@ -218,6 +218,19 @@ test('of two with one name the earlier place keeps the address, the other moves;
   assert.deepEqual([result.counts.discovered, result.counts.profiles, result.counts.duplicates], [6, 4, 1]);
 });
 
+test('single files are compared by their bytes, folders by the names in them too', async () => {
+  const files: Files = {
+    'agents/x.md': text('same'),
+    '.github/agents/x.agent.md': text('same'),
+    'a/r/RULE.md': text('same'),
+    'a/r/one.md': 'x',
+    'b/r/RULE.md': text('same'),
+    'b/r/two.md': 'x',
+  };
+  const { counts } = await harvested(files, { include: { rules: ['a/*', 'b/*'] } });
+  assert.deepEqual([counts.profiles, counts.rules, counts.duplicates], [1, 2, 1]);
+});
+
 test('AGENTS.md as a link to CLAUDE.md is one rule', async () => {
   const result = await harvested({ 'CLAUDE.md': '# Rules\n', 'AGENTS.md': { link: 'CLAUDE.md' } });
   assert.deepEqual(Object.keys(rows(result, 'rule')), ['claude']);
