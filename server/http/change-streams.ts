@@ -34,6 +34,7 @@ const mostUnread = 64 * 1024;
 export class ChangeStreams {
   readonly #options: ChangeStreamsOptions;
   readonly #open = new Set<Listener>();
+  #places = 0;
   readonly #ofClient = new Map<string, number>();
   #looking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -42,10 +43,20 @@ export class ChangeStreams {
     this.#options = options;
   }
 
-  /** Whether one more may be opened. */
-  hasRoomFor(request: FastifyRequest): boolean {
+  /** Takes a place for one more. @returns what gives it back; undefined when all are taken */
+  enter(request: FastifyRequest): (() => void) | undefined {
     const { all, client } = this.#options.most ?? mostByDefault;
-    return this.#open.size < all && (this.#ofClient.get(nameOf(request)) ?? 0) < client;
+    const name = nameOf(request);
+    const ofClient = this.#ofClient.get(name) ?? 0;
+    if (this.#places >= all || ofClient >= client) return undefined;
+    this.#places += 1;
+    this.#ofClient.set(name, ofClient + 1);
+    return () => {
+      this.#places -= 1;
+      const left = this.#ofClient.get(name)! - 1;
+      if (left > 0) this.#ofClient.set(name, left);
+      else this.#ofClient.delete(name);
+    };
   }
 
   /** Sends a stream as the answer to a request. Resolves when it has ended. @param view what the client sees now */
@@ -68,8 +79,6 @@ export class ChangeStreams {
 
   #add(listener: Listener): void {
     this.#open.add(listener);
-    const name = nameOf(listener.request);
-    this.#ofClient.set(name, (this.#ofClient.get(name) ?? 0) + 1);
     this.#options.counted(this.#open.size);
     this.#timer ??= setInterval(() => {
       this.#looking ??= this.#look()
@@ -82,10 +91,6 @@ export class ChangeStreams {
 
   #remove(listener: Listener): void {
     this.#open.delete(listener);
-    const name = nameOf(listener.request);
-    const left = this.#ofClient.get(name)! - 1;
-    if (left > 0) this.#ofClient.set(name, left);
-    else this.#ofClient.delete(name);
     this.#options.counted(this.#open.size);
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);

@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Touched } from '../answers/read.ts';
-import { askedFiles } from '../live/asked.ts';
+import { Budget } from '../budget.ts';
+import { askedFiles, bytesAsked } from '../live/asked.ts';
 import { listenMethod } from '../mcp/change-stream.ts';
 import type { Asked, Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
@@ -25,9 +26,12 @@ export interface McpOptions {
 }
 
 const answerWithinMs = 60_000;
+/** Bytes of files that are being read for answers or sent with them. An answer takes several times as much while it is made. */
+const inMemory = 16 * 1024 * 1024;
 
 export function addMcp(app: FastifyInstance, options: McpOptions): void {
   const { catalogue, endpoint, metrics, logger, streams, isClosing } = options;
+  const budget = new Budget(inMemory);
   const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
   app.post('/mcp', async (request, reply) => {
     const { snapshot } = catalogue;
@@ -48,11 +52,20 @@ export function addMcp(app: FastifyInstance, options: McpOptions): void {
     }
     const context = { era: asked.era, ...wish, logger, read };
     if (endpoint.wantsStream(asked)) return listen(request, reply, asked, context);
-    const answer = endpoint.kept(asked, context) ?? (await within(answerWithinMs, endpoint.answer(asked, context)));
-    return sendAnswer(reply, answer, isClosing());
+    const kept = endpoint.kept(asked, context);
+    if (kept !== undefined) return sendAnswer(reply, kept, isClosing());
+    await hold(reply, bytesAsked(context.view, request.body));
+    return sendAnswer(reply, await within(answerWithinMs, endpoint.answer(asked, context)), isClosing());
   });
+  /** Waits until so many bytes may be in memory, which they are until the answer is taken or the client is gone. */
+  const hold = async (reply: FastifyReply, bytes: number): Promise<void> => {
+    const giveBack = await budget.take(bytes, () => reply.raw.destroy());
+    if (reply.raw.destroyed) giveBack();
+    else reply.raw.once('close', giveBack);
+  };
   const listen = async (request: FastifyRequest, reply: FastifyReply, asked: Asked, context: RequestContext) => {
-    if (!streams.hasRoomFor(request)) {
+    const leave = streams.enter(request);
+    if (leave === undefined) {
       const { id } = messageOf(asked.body);
       const message = 'There are as many change streams open as this server allows; list again instead, or try later';
       return reply
@@ -60,13 +73,17 @@ export function addMcp(app: FastifyInstance, options: McpOptions): void {
         .header('retry-after', '60')
         .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
     }
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
-    const opened = await endpoint.listen(asked, context, gone.signal);
-    if (!('events' in opened)) return sendAnswer(reply, opened, isClosing());
-    request.labels = { method: methodLabel(listenMethod), era: 'modern', seconds: reply.elapsedTime / 1000 };
-    await streams.send(request, reply, opened, context.view);
-    return reply;
+    try {
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const opened = await endpoint.listen(asked, context, gone.signal);
+      if (!('events' in opened)) return sendAnswer(reply, opened, isClosing());
+      request.labels = { method: methodLabel(listenMethod), era: 'modern', seconds: reply.elapsedTime / 1000 };
+      await streams.send(request, reply, opened, context.view);
+      return reply;
+    } finally {
+      leave();
+    }
   };
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],

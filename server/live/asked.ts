@@ -31,6 +31,12 @@ export function askedFiles(view: View, body: unknown): AskedFiles[] {
   return byMethod[method]!(view, isParams(params) ? params : {});
 }
 
+/** How many bytes of files a request is about to read. */
+export const bytesAsked = (view: View, body: unknown): number =>
+  askedFiles(view, body)
+    .flatMap(({ row, paths }) => ('files' in row ? row.files : [row]).filter(({ path }) => paths?.includes(path)))
+    .reduce((sum, { size }) => sum + size, 0);
+
 /** Every file of an artifact. */
 export const filesOf = (artifact: Artifact | undefined): AskedFiles[] =>
   artifact === undefined ? [] : [{ source: artifact.from.name, row: artifact.row }];

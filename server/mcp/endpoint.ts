@@ -13,6 +13,7 @@ import { FastAnswers } from './fast/fast-answers.ts';
 import { ordinaryQuestion, type Question } from './fast/question.ts';
 import { jsonRpcError, rpcCodes } from './json-rpc.ts';
 import type { Era, RequestContext } from './method.ts';
+import { inPlainWords } from './plain-errors.ts';
 import { makeServer } from './server-factory.ts';
 
 export interface EndpointOptions {
@@ -88,14 +89,14 @@ export function createEndpoint({ version, logger, fast = true }: EndpointOptions
       return { headers, body, era: question?.era ?? eraOf(headers, body), question };
     },
     kept: ({ question }, context) => question && answers?.kept(question, context),
-    wantsStream: ({ era, body }) => era === 'modern' && isRequest(body, listenMethod),
+    wantsStream: ({ era, body }) => era === 'modern' && methodOf(body) === listenMethod,
     listen: ({ headers, body }, context, gone) =>
       openChangeStream(protocolRequest(headers, gone), body, context, version),
     async answer(asked, context) {
       const { question } = asked;
       const made = question && (await answers?.made(question, context));
       if (made !== undefined) return made;
-      const answer = await answerFrom(await throughSdk(asked, context));
+      const answer = inPlainWords(await answerFrom(await throughSdk(asked, context)), methodOf(asked.body));
       if (question !== undefined) answers?.learn(question, context, answer);
       return answer;
     },
@@ -133,5 +134,5 @@ function protocolRequest(headers: IncomingHttpHeaders, signal?: AbortSignal): Re
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(', ') : value;
 
-const isRequest = (body: unknown, method: string): boolean =>
-  typeof body === 'object' && body !== null && 'method' in body && body.method === method;
+const methodOf = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null && 'method' in body ? body.method : undefined;
