@@ -63,7 +63,8 @@ class WebDavLook {
   readonly #start: string;
   readonly #context: LookContext;
   #looked: Looked | undefined;
-  #known: WebDavMemory | undefined;
+  /** What the memory holds is what is known now. */
+  #isRemembered = false;
   #total = 0;
   /** Files are read side by side and handed on one after the other. */
   #handing: Promise<void> = Promise.resolve();
@@ -82,8 +83,7 @@ class WebDavLook {
       const bytes = await this.#get(state, signal);
       const found = bytes && hash('sha256', bytes);
       if (found === state.hash) doubtful.delete(state);
-      else if (found === undefined) delete state.hash;
-      else state.hash = found;
+      this.#learn(state, found);
     });
     await this.#remember();
     return revisionOf(files, folders);
@@ -126,10 +126,10 @@ class WebDavLook {
   async #look(): Promise<Looked> {
     if (this.#looked !== undefined) return this.#looked;
     const file = await this.#context.memory.load();
-    this.#known = file && (await decodeMemory(this.#base, file));
-    const known = this.#known?.folders ?? new Map();
-    const folders = await walkFolders(this.#server, this.#start, known, this.#context.signal);
-    this.#looked = { folders, ...(await fileStates(folders, this.#known?.files ?? new Map())) };
+    const known = file && (await decodeMemory(this.#base, file));
+    const folders = await walkFolders(this.#server, this.#start, known?.folders ?? new Map(), this.#context.signal);
+    this.#looked = { folders, ...(await fileStates(folders, known?.files ?? new Map())) };
+    this.#isRemembered = await isKnown(known, folders, this.#looked.files);
     return this.#looked;
   }
 
@@ -155,7 +155,7 @@ class WebDavLook {
     if (entry.id !== undefined && state.hash !== undefined && found !== state.hash) {
       throw new UpstreamFault('UpstreamInvalid', `"${printable(state.path)}" changed while it was read`);
     }
-    if (found !== undefined) state.hash = found;
+    if (found !== undefined) this.#learn(state, found);
     this.#handing = this.#handing.then(() => sink.take(entry, bytes));
     await this.#handing;
   }
@@ -182,24 +182,36 @@ class WebDavLook {
     both.throwIfAborted();
   }
 
+  #learn(state: FileState, found: string | undefined): void {
+    if (found === state.hash) return;
+    this.#isRemembered = false;
+    if (found === undefined) delete state.hash;
+    else state.hash = found;
+  }
+
   /** What is known from now on, written where it differs from what was. */
   async #remember(): Promise<void> {
-    if (this.#looked === undefined) return;
+    if (this.#looked === undefined || this.#isRemembered) return;
     const { folders, files } = this.#looked;
-    if (this.#known !== undefined && isKnown(this.#known, folders, files)) return;
     await this.#context.memory.save(await encodeMemory(this.#base, { folders, files }));
-    this.#known = { folders, files: new Map([...files].map(([path, state]) => [path, { ...state }])) };
+    this.#isRemembered = true;
   }
 }
 
-function isKnown(
-  known: WebDavMemory,
+/** Whether all that is known now was known before. */
+async function isKnown(
+  known: WebDavMemory | undefined,
   folders: ReadonlyMap<string, WalkedFolder>,
   files: ReadonlyMap<string, FileState>,
-): boolean {
-  if (known.folders.size !== folders.size || known.files.size !== files.size) return false;
-  for (const [path, { hash: listing }] of folders) if (known.folders.get(path)?.hash !== listing) return false;
+): Promise<boolean> {
+  if (known?.folders.size !== folders.size || known.files.size !== files.size) return false;
+  const pace = newPace();
+  for (const [path, { hash: listing }] of folders) {
+    await pace();
+    if (known.folders.get(path)?.hash !== listing) return false;
+  }
   for (const [path, { hash: content, racy }] of files) {
+    await pace();
     const before = known.files.get(path);
     if (before?.hash !== content || before?.racy !== racy) return false;
   }
