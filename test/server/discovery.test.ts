@@ -380,7 +380,7 @@ it('a name that somebody made to look like another’s does not take it', async 
 
 it('many downloads of a large skill at once all end whole, whoever goes away in the middle', async (t) => {
   const large = Buffer.alloc(4 * 1024 * 1024, 7);
-  const files = { 'a.bin': large, 'b.bin': large, 'c.bin': large };
+  const files = { 'a.bin': large };
   const server = await serveCatalogue(t, {
     sources: [{ name: 'pack', skills: [{ address: 'large', description: 'L', files }] }],
   });
@@ -389,7 +389,7 @@ it('many downloads of a large skill at once all end whole, whoever goes away in 
     if (!whole) return await response.body!.cancel();
     assert.equal((await response.arrayBuffer()).byteLength, Number(response.headers.get('content-length')));
   };
-  await Promise.all(Array.from({ length: 40 }, (_, nth) => download(nth % 3 > 0)));
+  await Promise.all(Array.from({ length: 24 }, (_, nth) => download(nth % 3 > 0)));
   const file = await fetch(`${server.url}${wellKnown}/large/a.bin`);
   assert.equal((await file.arrayBuffer()).byteLength, large.length);
 });
