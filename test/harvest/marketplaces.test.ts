@@ -433,6 +433,14 @@ test('a manifest that is a pack file too is read once', async () => {
   }
 });
 
+test('a copy of a manifest is not read for a second time', async () => {
+  const manifest = marketplace([{ name: 'one', source: 'plugins/one' }]);
+  const tree = treeOf({ ...plugin, 'marketplace.json': manifest, 'copy.json': manifest });
+  const include = { files: ['copy.json'] };
+  const { files } = await harvest(tree, rulesOf({ include }), new Map(), new MemoryBlobs());
+  assert.deepEqual([files.length, tree.reads.includes('copy.json')], [1, false]);
+});
+
 test('an excluded manifest is not heard, a linked one is heard once', async () => {
   const manifest = marketplace([
     { name: 'one', source: 'plugins/one' },

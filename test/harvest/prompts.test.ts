@@ -354,6 +354,13 @@ test("a prompt's row has its file alone, byte for byte, and no group", async () 
   assert.deepEqual([row!.group, row!.advertised, row!.description], [undefined, true, 'd']);
 });
 
+test('prompts, rules and profiles count as wanted files', async () => {
+  const files: Files = { 'prompts/a.md': body, 'agents/b.md': body, 'rules/c/RULE.md': body, 'rules/c/d.md': body };
+  const limits = { files: 4, fileSize: 1000, totalSize: 10_000 };
+  assert.equal((await harvested(files, { limits })).fileCount, 4);
+  await assert.rejects(harvested({ ...files, 'AGENTS.md': body }, { limits }), { reason: 'LimitExceeded' });
+});
+
 test('prompts that no glob reaches are told where their names say what they are', async () => {
   const files: Files = { 'x/a.prompt.md': body, 'x/y/b.prompt.md': body, 'z/c.md': body, 'prompts/d.md': body };
   const result = await harvested(files);

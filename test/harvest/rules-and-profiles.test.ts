@@ -256,6 +256,7 @@ test("a skill's own files stay the skill's, and only what a glob names is more",
   assert.deepEqual(Object.keys(rows(named, 'profile')), ['a']);
   assert.equal(rows(named, 'skill').s, 'skills/s: SKILL.md agents/a.md rules/x.mdc rules/y/RULE.md');
   assert.equal(named.fileCount, 4, 'a file in two manifests is one file');
+  assert.equal(named.size, Buffer.byteLength(skillText('s')) + 3);
 });
 
 test('conventions are relative to the subdirectory, problems start at the root', async () => {

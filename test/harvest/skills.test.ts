@@ -294,6 +294,8 @@ test('links that escape or lead nowhere are told where the harvest looks, and no
     'p/old/gone': { link: 'gone' },
     'elsewhere/gone': { link: 'gone' },
     'p/node_modules/gone': { link: 'gone' },
+    'p/.hidden/skills/a/gone': { link: 'gone' },
+    'p/.hidden/out': { link: '../../../out' },
     'p/shared': { link: '../shared' },
     'shared/s.md': 's',
   };
