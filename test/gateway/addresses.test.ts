@@ -60,6 +60,14 @@ test('a prompt that an author called like a moved one keeps its name, the moved 
   const hash = createHash('sha256').update('prompts/x').digest('hex');
   assert.deepEqual(moves.get('young'), [{ kind: 'prompt', from: 'x', to: `young--prompts-x-${hash.slice(0, 8)}_x` }]);
   const all = [taken, `young--prompts-x-${hash.slice(0, 8)}_x`, `young--prompts-x-${hash}_x`];
+  const long = resolveAddresses([
+    claimant(
+      'old',
+      ['x', ...all.slice(0, 2)].map((name) => prompt(name, name)),
+    ),
+    claimant('young', [prompt('x', 'prompts/x')]),
+  ]);
+  assert.deepEqual(long.moves.get('young'), [{ kind: 'prompt', from: 'x', to: all[2] }]);
   const full = resolveAddresses([
     claimant(
       'old',
