@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 const repository = join(import.meta.dirname, '../..');
 
 /** The packages that the client imports. */
-const wanted = ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client', 'undici'];
+const wanted = ['n8n-sdk', '@modelcontextprotocol/client', 'undici'];
 
 type Lock = Record<string, { dependencies?: Record<string, string> }>;
 

@@ -1,15 +1,20 @@
 // The program in client pods: what agents do, by both lines of the SDK. Prints a line of JSON.
-//   node client.ts tools URL URI         SDK 1.x with tools alone, as n8n has it: lists, then reads URI
+//   node client.ts tools URL URI         tools alone, by the SDK that n8n is built on: lists, then reads URI
 //   node client.ts resources URL URI     SDK 2.x: lists resources, then reads URI
+//   node client.ts kinds URL WANTED      SDK 2.x: every kind of material, WANTED being JSON of that type; every file of every
+//                                        skill is verified, over MCP and over plain HTTP
+//   node client.ts n8n URL WANTED        the same kinds by tools alone
 //   node client.ts until URL URI TEXT    reads until the answer holds TEXT, and tells when (milliseconds since 1970)
 //   node client.ts reindex URL           asks for a look now, and tells what was answered
-// A bearer token may follow these.
 //   node client.ts load URL URI          reads all the time until its standard input ends, and tells what failed; a line
 //                                        before that says when it reads
+// A bearer token may follow these.
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
+import { Client as OldClient } from 'n8n-sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from 'n8n-sdk/client/streamableHttp.js';
 import { Agent, request } from 'undici';
 
 const identity = { name: 'e2e', version: '1.0.0' };
@@ -33,24 +38,40 @@ type ToolResult = { isError?: boolean; content: { text: string }[] };
 const headersFor = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
-async function tools(url: string, uri: string, token?: string): Promise<Seen> {
+type Call = (name: string, args: Record<string, unknown>) => Promise<string>;
+
+/** What n8n does on every turn of the model: connect, list the tools, call some. */
+async function withTools<Result>(url: string, token: string | undefined, use: (call: Call) => Promise<Result>) {
   const client = new OldClient(identity);
-  await client.connect(
-    new OldTransport(new URL(`${url}?resources=off`), { requestInit: { headers: headersFor(token) } }),
-  );
+  const address = new URL(`${url}?resources=off&prompts=off`);
+  await client.connect(new OldTransport(address, { requestInit: { headers: headersFor(token) } }));
   const names = (await client.listTools()).tools.map(({ name }) => name);
-  for (const name of ['list_resources', 'read_resource'])
+  for (const name of ['list_resources', 'read_resource', 'list_prompts', 'get_prompt'])
     if (!names.includes(name)) throw new Error(`no tool ${name} among ${names}`);
-  const call = async (name: string, args: Record<string, unknown>) => {
-    const { isError, content } = (await client.callTool({ name, arguments: args })) as ToolResult;
-    if (isError) throw new Error(`${name}: ${content[0]!.text}`);
-    return content[0]!.text;
-  };
-  const listed = (JSON.parse(await call('list_resources', {})) as { uri: string }[]).map((row) => row.uri);
-  const read = await call('read_resource', { uri });
-  await client.close();
-  return { version: undefined, listed, read };
+  try {
+    return await use(async (name, args) => {
+      // n8n adds an argument of its own.
+      const { isError, content } = (await client.callTool({
+        name,
+        arguments: { ...args, toolCallId: 'call_0' },
+      })) as ToolResult;
+      if (isError) throw new Error(`${name}: ${content[0]!.text}`);
+      return content[0]!.text;
+    });
+  } finally {
+    await client.close();
+  }
 }
+
+const listedBy = async (call: Call): Promise<string[]> =>
+  (JSON.parse(await call('list_resources', {})) as { uri: string }[]).map((row) => row.uri);
+
+const tools = (url: string, uri: string, token?: string): Promise<Seen> =>
+  withTools(url, token, async (call) => ({
+    version: undefined,
+    listed: await listedBy(call),
+    read: await call('read_resource', { uri }),
+  }));
 
 async function resources(url: string, uri: string, token?: string): Promise<Seen> {
   const client = new Client(identity, { versionNegotiation: { mode: 'auto' } });
@@ -64,6 +85,86 @@ async function resources(url: string, uri: string, token?: string): Promise<Seen
   await client.close();
   return { version, listed, read };
 }
+
+/** What is asked for of every kind. */
+export interface Wanted {
+  prompt: string;
+  arguments: Record<string, string>;
+  uris: string[];
+}
+
+export interface Kinds {
+  listed: string[];
+  prompts: string[];
+  /** What the prompt says. */
+  prompt: string;
+  /** The texts at `Wanted.uris`. */
+  texts: string[];
+}
+
+export interface VerifiedKinds extends Kinds {
+  version: string | undefined;
+  /** Advertised skills, each with how many files of it have the digest that they should have. */
+  skills: Record<string, number>;
+  /** Names in the discovery index, each with the digest that its download has and should have. */
+  offered: string[];
+}
+
+type PromptMessages = { messages: { content: unknown }[] };
+const spoken = ({ messages }: PromptMessages): string => (messages[0]!.content as { text: string }).text;
+
+async function kinds(url: string, wanted: string, token?: string): Promise<VerifiedKinds> {
+  const { prompt, arguments: args, uris } = JSON.parse(wanted) as Wanted;
+  const client = new Client(identity, { versionNegotiation: { mode: 'auto' } });
+  const requestInit = { headers: headersFor(token) };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  const listed = (await client.listResources()).resources.map((row) => row.uri);
+  const prompts = (await client.listPrompts()).prompts.map(({ name }) => name);
+  const said = spoken(await client.getPrompt({ name: prompt, arguments: args }));
+  const texts: string[] = [];
+  for (const uri of uris) texts.push(((await client.readResource({ uri })).contents[0] as { text: string }).text);
+  const skills = await verifiedSkills(new SkillsClient(client));
+  const version = client.getNegotiatedProtocolVersion();
+  await client.close();
+  return { version, listed, prompts, prompt: said, texts, skills, offered: await verifiedOffer(url, requestInit) };
+}
+
+async function verifiedSkills(client: SkillsClient): Promise<Record<string, number>> {
+  const verified: Record<string, number> = {};
+  for (const { uri } of (await client.list()).skills) {
+    const { skill } = await client.get(uri);
+    if (!Array.isArray(skill.resources)) throw new Error(`${uri} has no list of files`);
+    for (const file of skill.resources)
+      if ((await client.read(skill, file.uri)).verified !== true)
+        throw new Error(`${file.uri} is not what it should be`);
+    verified[uri] = skill.resources.length;
+  }
+  return verified;
+}
+
+async function verifiedOffer(url: string, init: RequestInit): Promise<string[]> {
+  const index = new URL('/.well-known/agent-skills/index.json', url);
+  const { skills } = (await (await fetch(index, init)).json()) as {
+    skills: { name: string; url: string; digest: string }[];
+  };
+  for (const { name, url: file, digest } of skills) {
+    const bytes = Buffer.from(await (await fetch(new URL(file, index), init)).arrayBuffer());
+    const is = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    if (is !== digest) throw new Error(`${name} at ${file} is ${is}, not ${digest}`);
+  }
+  return skills.map(({ name }) => name);
+}
+
+const n8n = (url: string, wanted: string, token?: string): Promise<Kinds> =>
+  withTools(url, token, async (call) => {
+    const { prompt, arguments: args, uris } = JSON.parse(wanted) as Wanted;
+    const listed = await listedBy(call);
+    const prompts = (JSON.parse(await call('list_prompts', {})) as { name: string }[]).map(({ name }) => name);
+    const said = spoken(JSON.parse(await call('get_prompt', { name: prompt, arguments: JSON.stringify(args) })));
+    const texts: string[] = [];
+    for (const uri of uris) texts.push(await call('read_resource', { uri }));
+    return { listed, prompts, prompt: said, texts };
+  });
 
 /** One read without an SDK. @throws where the answer is no content */
 async function read(url: string, uri: string, dispatcher: Agent, token?: string): Promise<string> {
@@ -119,7 +220,7 @@ async function reindex(url: string, token?: string): Promise<Reindexed> {
 }
 
 /** Two readers: one keeps its connection, as agents do; the other makes a new one each time. */
-async function load(url: string, uri: string): Promise<Load> {
+async function load(url: string, uri: string, token?: string): Promise<Load> {
   let going = true;
   process.stdin.on('end', () => {
     going = false;
@@ -130,7 +231,7 @@ async function load(url: string, uri: string): Promise<Load> {
     while (going) {
       const begun = performance.now();
       try {
-        await read(url, uri, dispatcher());
+        await read(url, uri, dispatcher(), token);
       } catch (fault) {
         const cause = (fault as { code?: string }).code ?? '';
         if (sum.failures.length < 20)
@@ -142,7 +243,7 @@ async function load(url: string, uri: string): Promise<Load> {
     }
   };
   const kept = new Agent();
-  await read(url, uri, kept);
+  await read(url, uri, kept, token);
   console.log('reading');
   await Promise.all([reader(() => kept), reader(() => new Agent({ pipelining: 0 }))]);
   return sum;
@@ -151,6 +252,8 @@ async function load(url: string, uri: string): Promise<Load> {
 const commands: Record<string, (...args: string[]) => Promise<unknown>> = {
   tools,
   resources,
+  kinds,
+  n8n,
   until,
   reindex,
   load,

@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { type ApiServer, apiServer } from '../cluster/api-server.ts';
 import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinates.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import type { Load, Reindexed, Seen } from './client.ts';
+import type { Kinds, Load, Reindexed, Seen, VerifiedKinds, Wanted } from './client.ts';
 import { clientFolder } from './client-folder.ts';
 
 const given = process.env[coordinatesVariable];
@@ -180,7 +180,7 @@ export class ClientPod {
     return JSON.parse(await cluster.kubectl(this.#command(args)));
   }
 
-  /** SDK 1.x with tools alone. A first connection may come before kube-proxy knows the pods, so it is tried again. */
+  /** Tools alone, by the SDK that n8n is built on. A first connection may come before kube-proxy knows the pods, so it is tried again. */
   tools(url: string, uri: string, ...token: string[]): Promise<Seen> {
     return eventually(`tools of ${url}`, () => this.#run<Seen>('tools', url, uri, ...token));
   }
@@ -188,6 +188,16 @@ export class ClientPod {
   /** SDK 2.x. */
   resources(url: string, uri: string, ...token: string[]): Promise<Seen> {
     return eventually(`resources of ${url}`, () => this.#run<Seen>('resources', url, uri, ...token));
+  }
+
+  /** SDK 2.x: every kind of material, verified. */
+  kinds(url: string, wanted: Wanted, ...token: string[]): Promise<VerifiedKinds> {
+    return this.#run<VerifiedKinds>('kinds', url, JSON.stringify(wanted), ...token);
+  }
+
+  /** The same kinds by tools alone. */
+  n8n(url: string, wanted: Wanted, ...token: string[]): Promise<Kinds> {
+    return this.#run<Kinds>('n8n', url, JSON.stringify(wanted), ...token);
   }
 
   /** @returns when a read first had the text, in milliseconds since 1970 */
@@ -200,10 +210,10 @@ export class ClientPod {
   }
 
   /** Reads all the time; resolves when it does. */
-  async load(url: string, uri: string): Promise<RunningLoad> {
+  async load(url: string, uri: string, ...token: string[]): Promise<RunningLoad> {
     const child = spawn(
       join(node.bin, 'kubectl'),
-      ['--kubeconfig', node.kubeconfig, ...this.#command(['load', url, uri])],
+      ['--kubeconfig', node.kubeconfig, ...this.#command(['load', url, uri, ...token])],
       { stdio: ['pipe', 'pipe', 'pipe'] },
     );
     const lines: string[] = [];
