@@ -20,7 +20,8 @@ export async function targetOf(argument: string): Promise<Target> {
   if (argument.includes('://') || /^[^/]+@[^/]+:/.test(argument)) {
     throw new Error(
       'a repository is named as github://OWNER/REPOSITORY or git+https://HOST/PATH, a discovery index as ' +
-        'https://HOST/.well-known/agent-skills/index.json; what is on disk, by its folder',
+        'https://HOST/.well-known/agent-skills/index.json; what is on disk, by its folder; a WebDAV folder, by the folder ' +
+        'of the manifests of its SkillSource and Secret',
     );
   }
   const found = await stat(argument).catch(() => undefined);
