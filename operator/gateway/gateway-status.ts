@@ -121,8 +121,7 @@ export function sourcesReady(views: readonly SourceView[], missing: readonly str
       'No SkillSource is selected: apply one in this namespace, or change spec.sources',
     );
   }
-  if (parts.length === 0)
-    return condition('True', 'AllReady', `All ${views.length} sources are served as upstream has them`);
+  if (parts.length === 0) return condition('True', 'AllReady', 'Every selected source is served as upstream has it');
   const onlyStale = parts.length === 1 && named('stale').length > 0;
   return condition('False', onlyStale ? 'SourcesStale' : 'SourcesMissing', parts.join('; '));
 }

@@ -79,7 +79,10 @@ async function realRoot(
   { fileRoot, closedFolders }: FolderRoots,
 ): Promise<{ root: string; closed: string[] }> {
   if (fileRoot === undefined) {
-    throw new SourceFault('FileRootNotAllowed', 'the operator has no --file-root, so there are no file:/// sources');
+    throw new SourceFault(
+      'FileRootNotAllowed',
+      "the operator has no --file-root, so there are no file:/// sources: give it one (fileRoot of the chart's values), or use another kind of source",
+    );
   }
   const refused = new SourceFault(
     'FileRootNotAllowed',

@@ -127,7 +127,10 @@ test('no file root, a root outside it, behind a link, or closed: not allowed', a
   await symlink(tmpdir(), join(root, 'out'));
   await symlink('inside', join(root, 'in'));
   const notAllowed = { reason: 'FileRootNotAllowed' };
-  await assert.rejects(open('file:///inside', { roots: { fileRoot: undefined } }).probe(), notAllowed);
+  await assert.rejects(open('file:///inside', { roots: { fileRoot: undefined } }).probe(), {
+    ...notAllowed,
+    message: /--file-root.*fileRoot of the chart's values/,
+  });
   await assert.rejects(open('file:///out').probe(), notAllowed);
   const closedFolders = [join(root, 'volume')];
   await assert.rejects(open('file:///volume', { roots: { closedFolders } }).probe(), notAllowed);

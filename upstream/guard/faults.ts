@@ -45,18 +45,23 @@ export function statusFault(host: string, status: number, retryAfter: string | u
   }
 }
 
+const closedTheConnection = 'closed the connection; check scheme and port in spec.url';
+const cannotBeReached = 'cannot be reached; check the host in spec.url, and what the network lets the operator reach';
+const throughTheProxy = 'cannot be reached through the proxy; check the host in spec.url, and the proxy';
+
 const unreachableCodes: Record<string, string> = {
-  ECONNREFUSED: 'refuses connections',
-  ECONNRESET: 'closed the connection',
-  EPIPE: 'closed the connection',
-  ENOTFOUND: 'is a name that does not resolve',
-  EAI_AGAIN: 'is a name that does not resolve at present',
-  EHOSTUNREACH: 'cannot be reached',
-  ENETUNREACH: 'cannot be reached',
-  EADDRNOTAVAIL: 'cannot be reached',
-  UND_ERR_SOCKET: 'closed the connection',
-  UND_ERR_PRX_CONN: 'cannot be reached through the proxy',
-  UND_ERR_ABORTED: 'cannot be reached through the proxy',
+  ECONNREFUSED: 'refuses connections; check host and port in spec.url',
+  ECONNRESET: closedTheConnection,
+  EPIPE: closedTheConnection,
+  ENOTFOUND: 'is a name that does not resolve; check the host in spec.url',
+  EAI_AGAIN:
+    'is a name that does not resolve at present; check the host in spec.url, and the DNS where the operator runs',
+  EHOSTUNREACH: cannotBeReached,
+  ENETUNREACH: cannotBeReached,
+  EADDRNOTAVAIL: cannotBeReached,
+  UND_ERR_SOCKET: closedTheConnection,
+  UND_ERR_PRX_CONN: throughTheProxy,
+  UND_ERR_ABORTED: throughTheProxy,
 };
 
 const timeoutCodes = new Set([

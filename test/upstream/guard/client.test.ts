@@ -215,11 +215,17 @@ describe('connections', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    await assert.rejects(get(`http://127.0.0.1:${port}/`), fault('Unreachable', /refuses connections/));
+    await assert.rejects(
+      get(`http://127.0.0.1:${port}/`),
+      fault('Unreachable', /refuses connections; check .*spec\.url/),
+    );
   });
 
   test('a name that does not resolve is Unreachable', async () => {
-    await assert.rejects(get('http://nowhere.invalid/'), fault('Unreachable', /nowhere\.invalid .*resolve/));
+    await assert.rejects(
+      get('http://nowhere.invalid/'),
+      fault('Unreachable', /nowhere\.invalid .*resolve.*; check .*spec\.url/),
+    );
   });
 
   test('a loopback address is refused, as a literal and as a name', async (t) => {
