@@ -36,6 +36,17 @@ test('a pattern matches a name however its accents are composed', () => {
   assert.deepEqual(matching('caf\u00e9/*', 'cafe\u0301/a', 'caf\u00e9/a'), ['cafe\u0301/a', 'caf\u00e9/a']);
 });
 
+test('a folder is passed over only where the first parts of a pattern rule it out', () => {
+  const may = (pattern: string, ...folders: string[]) => folders.filter((folder) => glob(pattern).mayMatchIn(folder));
+  const folders = ['', 'a', 'a/b', 'a/b/c', 'ab', 'b', 'b/a'];
+  assert.deepEqual(may('a/b/*.md', ...folders), ['', 'a', 'a/b', 'a/b/c']);
+  assert.deepEqual(may('a/**/c.md', ...folders), ['', 'a', 'a/b', 'a/b/c']);
+  assert.deepEqual(may('**/c.md', ...folders), folders);
+  assert.deepEqual(may('{b,ab}/*', ...folders), ['', 'ab', 'b', 'b/a']);
+  assert.deepEqual(may('caf\u00e9/*', 'cafe\u0301', 'caf\u00e9'), ['cafe\u0301', 'caf\u00e9']);
+  assert.deepEqual(may('cafe\u0301/*', 'cafe\u0301', 'caf\u00e9'), ['cafe\u0301', 'caf\u00e9']);
+});
+
 test('a pattern without a wildcard names a path, and its dot parts', () => {
   assert.ok(glob('SKILL.md').names('SKILL.md'));
   assert.ok(glob('{SKILL.md,skills/*}').names('SKILL.md'));
