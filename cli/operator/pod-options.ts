@@ -98,12 +98,12 @@ const fetchingOf = (
 ): Pick<PodSettings, 'fetching'> =>
   deniedCidrs.length === 0 && Object.keys(environment).length === 0 ? {} : { fetching: { deniedCidrs, environment } };
 
-/** The proxy of the installation, which holds for servers that fetch as well. */
+/** The proxy of the installation, which holds for servers that fetch as well. One with a password in it stays here. */
 const proxyVariables = (environment: NodeJS.ProcessEnv): Record<string, string> =>
   Object.fromEntries(
     ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => {
       const value = environment[name] || environment[name.toLowerCase()];
-      return value ? [[name, value]] : [];
+      return value && !value.includes('@') ? [[name, value]] : [];
     }),
   );
 

@@ -18,6 +18,8 @@ test('what holds for fetching is handed on to servers that fetch as well', () =>
     deniedCidrs: ['10.0.0.0/8'],
     environment: { HTTPS_PROXY: 'http://proxy:3128', NO_PROXY: '.svc' },
   });
+  const withPassword = { HTTPS_PROXY: 'http://ann:hunter2@proxy:3128' };
+  assert.doesNotMatch(JSON.stringify(podSettings(flags, 'own', withPassword)), /hunter2/);
 });
 
 test('without a claim no pods are started', () => {
