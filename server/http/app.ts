@@ -24,6 +24,7 @@ import { addOpenapi } from './openapi.ts';
 import { addProbes } from './probes.ts';
 import { refuse } from './refuse.ts';
 import { addReindex, type ReindexOptions } from './reindex.ts';
+import { unusedConnections } from './unused-connections.ts';
 
 export interface AppOptions extends Pick<ReindexOptions, 'reindex' | 'reindexForAnyone'> {
   catalogue: CurrentCatalogue;
@@ -78,11 +79,13 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('labels');
   let closing = false;
   const { catalogue, metrics, logger } = options;
+  const closeUnused = unusedConnections(app.server);
   const streams = new ChangeStreams({ catalogue, counted: metrics.streams, logger });
   app.addHook('preClose', async () => {
     closing = true;
     await pause(options.lingerMs ?? 0);
     await streams.close();
+    closeUnused();
   });
 
   app.addHook('onSend', (_request, reply, payload, done) => {

@@ -276,6 +276,23 @@ describe('stopping', () => {
     await assert.rejects(fetch(`${server.metricsUrl}/metrics`));
   });
 
+  it('does not wait for connections on which nothing was asked, which clients keep ready', async (test) => {
+    const gateway = await GatewayFixture.create(test);
+    await gateway.publish(schoolTree);
+    const server = await serve(test, gateway);
+    const port = Number(new URL(server.url).port);
+    const ready = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'));
+    await Promise.all(ready.map((socket) => once(socket, 'connect')));
+    const ended = Promise.all(ready.map((socket) => once(socket, 'close')));
+    for (const socket of ready) socket.on('error', () => {}).resume();
+    // Answered when the server has taken the connections before this one.
+    await get(`${server.url}/livez`);
+    const stopped = Date.now();
+    await server.close();
+    await ended;
+    assert.ok(Date.now() - stopped < 5000);
+  });
+
   it('cuts nobody who keeps a connection busy: each is told by an answer that it was the last', async (test) => {
     const gateway = await GatewayFixture.create(test);
     await gateway.publish(schoolTree);
