@@ -93,6 +93,15 @@ async function story(helm: Helm): Promise<void> {
   assert.deepEqual(await certificate(), before, 'an upgrade keeps the certificate');
   assert.ok((await arguments_()).includes('--log-level=debug'));
 
+  await assert.rejects(
+    release('upgrade', chart, ...set, '--set', 'volume.accessMode=ReadWriteMany'),
+    /PersistentVolumeClaim lyceum is there and has ReadWriteOnce, which cannot be changed: set volume.accessMode to that/,
+  );
+  assert.ok(
+    (await arguments_()).some((argument) => argument.startsWith('--keep-together=')),
+    'an upgrade that is refused changes nothing',
+  );
+
   const claim = (await get('persistentvolumeclaim', 'lyceum')).metadata as Rendered['metadata'] & { uid: string };
   await release('uninstall');
   await eventually(

@@ -100,4 +100,13 @@ capabilities:
 {{- fail "extraCa: name a configMap or a secret, not both" }}
 {{- end }}
 {{- end }}
+{{- /* Kubernetes refuses another access mode for a claim that is there, and Helm has then changed the rest of the release. */}}
+{{- if not (or .Values.sidecar.enabled .Values.volume.existingClaim) }}
+{{- $claim := include "lyceum.claim" . }}
+{{- with (lookup "v1" "PersistentVolumeClaim" .Release.Namespace $claim).spec }}
+{{- if not (has $.Values.volume.accessMode .accessModes) }}
+{{- fail (printf "volume.accessMode is %s, but the PersistentVolumeClaim %s is there and has %s, which cannot be changed: set volume.accessMode to that, or volume.existingClaim to a claim that has what you want" $.Values.volume.accessMode $claim (join ", " .accessModes)) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
