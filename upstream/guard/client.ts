@@ -200,16 +200,17 @@ async function abortable(
   answer: Promise<Dispatcher.ResponseData>,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
+  // First of all, since it rejects by itself where the signal has aborted already.
   answer.then(
     ({ body }) => {
       if (signal.aborted) body.on('error', () => {}).destroy();
     },
     () => {},
   );
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([answer, aborted.promise]);
   } finally {

@@ -202,6 +202,18 @@ describe('time', () => {
   });
 });
 
+test('a request that was given up before it is sent rejects with the reason, and nothing is left unhandled', async (t) => {
+  const origin = await serve(t, (_, response) => response.end('late'));
+  const late = new Error('given up');
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  t.after(() => process.off('unhandledRejection', note));
+  await assert.rejects(get(`${origin}/`, { signal: AbortSignal.abort(late) }), late);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(unhandled, []);
+});
+
 function abortedIn(milliseconds: number, reason: Error): AbortSignal {
   const controller = new AbortController();
   setTimeout(() => controller.abort(reason), milliseconds);
