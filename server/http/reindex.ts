@@ -25,27 +25,32 @@ export function addReindex(app: FastifyInstance, options: ReindexOptions): void 
   app.addHook('preClose', async () => stop.abort(new ReindexFault(503, 'This server is stopping: ask again')));
   const inTurn = oneAtATime(() => reindex(AbortSignal.any([stop.signal, AbortSignal.timeout(answerWithinMs)])));
 
-  app.post('/reindex', async (request, reply) => {
-    const index = catalogue.snapshot?.index;
-    if (index === undefined) return fail(reply, 503, 'No catalogue is loaded yet; GET /readyz says why');
-    if (request.client === undefined && !reindexForAnyone && index.reindex !== 'Anyone') {
-      return fail(reply, 403, forbidden);
-    }
-    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(answerWithinMs)]);
-    try {
-      const { rebuilt, unfinished, generation } = await orAborted(inTurn(), signal);
-      await untilServed(catalogue, generation ?? 0, signal);
-      const health = healthBody(catalogue);
-      return { ...health, rebuilt, ...(unfinished.length === 0 ? {} : { unfinished }) };
-    } catch (error) {
-      if (error instanceof ReindexFault) {
-        logger.warn({ error: error.message, cause: codeOf(error.cause) }, 'reindex failed');
-        return fail(reply, error.status, error.message);
+  app.register(async (scope) => {
+    // A body says nothing here, whatever it is called: clients send an empty form, or empty JSON.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+    scope.post('/reindex', async (request, reply) => {
+      const index = catalogue.snapshot?.index;
+      if (index === undefined) return fail(reply, 503, 'No catalogue is loaded yet; GET /readyz says why');
+      if (request.client === undefined && !reindexForAnyone && index.reindex !== 'Anyone') {
+        return fail(reply, 403, forbidden);
       }
-      if (isTimeout(error)) return fail(reply, 504, tooLate);
-      logger.error({ err: error }, 'reindex failed');
-      return fail(reply, 500, 'The look could not be asked for; the log of this server says more');
-    }
+      const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(answerWithinMs)]);
+      try {
+        const { rebuilt, unfinished, generation } = await orAborted(inTurn(), signal);
+        await untilServed(catalogue, generation ?? 0, signal);
+        const health = healthBody(catalogue);
+        return { ...health, rebuilt, ...(unfinished.length === 0 ? {} : { unfinished }) };
+      } catch (error) {
+        if (error instanceof ReindexFault) {
+          logger.warn({ error: error.message, cause: codeOf(error.cause) }, 'reindex failed');
+          return fail(reply, error.status, error.message);
+        }
+        if (isTimeout(error)) return fail(reply, 504, tooLate);
+        logger.error({ err: error }, 'reindex failed');
+        return fail(reply, 500, 'The look could not be asked for; the log of this server says more');
+      }
+    });
   });
 }
 

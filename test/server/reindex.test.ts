@@ -29,8 +29,12 @@ interface Reply {
   body: any;
 }
 
-async function post(url: string, headers: Record<string, string> = {}): Promise<Reply> {
-  const answer = await fetch(`${url}/reindex`, { method: 'POST', headers });
+async function post(url: string, headers: Record<string, string> = {}, sent?: string): Promise<Reply> {
+  const answer = await fetch(`${url}/reindex`, {
+    method: 'POST',
+    headers,
+    ...(sent === undefined ? {} : { body: sent }),
+  });
   return { status: answer.status, body: await answer.json() };
 }
 
@@ -68,6 +72,19 @@ describe('who may ask', () => {
 
   it('everybody on a laptop, whatever the spec says', async () => {
     assert.equal((await post(await served({ ...schoolTree, reindex: 'Token' }, true))).status, 200);
+  });
+
+  it('whatever body comes along, none too', async () => {
+    const url = await served({ ...schoolTree, reindex: 'Anyone' });
+    for (const [type, sent] of [
+      ['application/json', undefined],
+      ['application/json', ''],
+      ['application/json', '{}'],
+      ['application/x-www-form-urlencoded', ''],
+      ['application/x-www-form-urlencoded', 'now=yes'],
+    ] as const)
+      assert.equal((await post(url, { 'Content-Type': type }, sent)).status, 200, `${type} ${sent}`);
+    assert.equal((await post(url, { 'Content-Type': 'text/plain' }, 'x'.repeat(300_000))).status, 413);
   });
 
   it('no page of another site', async () => {
