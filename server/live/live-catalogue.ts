@@ -216,7 +216,11 @@ function placesOf(subdirectory: string, row: Row, { path }: FileRow): string[] {
   const [parent, last] = [row.folder.slice(0, Math.max(0, slash)), row.folder.slice(slash + 1)];
   const inFolder = below(row.folder === '' ? path : `${row.folder}/${path}`);
   const beside = below(parent === '' ? path : `${parent}/${path}`);
-  if (row.kind === 'skill') return [inFolder];
+  if (row.kind === 'skill') {
+    // Served as SKILL.md, however it is spelled upstream.
+    const spellings = path === 'SKILL.md' ? ['SKILL.md', 'Skill.md', 'skill.md'] : [path];
+    return spellings.map((name) => below(row.folder === '' ? name : `${row.folder}/${name}`));
+  }
   if (row.kind === 'prompt') return [beside];
   return row.files.length === 1 && path.startsWith(`${last}.`) ? [beside, inFolder] : [inFolder];
 }

@@ -376,6 +376,14 @@ describe('with Apache', () => {
     assert.equal(asked(dav)[0], 'PROPFIND /dav/packs/x%20y/skills/loki/SKILL.md');
   });
 
+  test('a Skill.md is asked for as it is spelled upstream', async () => {
+    await dav.write({ 'skills/loki/Skill.md': skillText('loki') });
+    await using gateway = await liveGateway(dav);
+    await dav.write({ 'skills/loki/Skill.md': skillText('loki', 'Edited.') }, 0);
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    assert.equal(await gateway.read(`${loki}/SKILL.md`), skillText('loki', 'Edited.'));
+  });
+
   test('rules and profiles are re-read, in folders of their own and beside others', async () => {
     const paths = {
       'rules/style/RULE.md': 'r',
