@@ -119,7 +119,7 @@ test(`no module is longer than ${longestModule} lines`, () => {
 test('every package has an exact version', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
-    assert.match(String(version), /^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/, name);
+    assert.match(String(version), /^(npm:@?[a-z/-]+@)?\d+\.\d+\.\d+(-[0-9a-z.]+)?$/, name);
   }
 });
 
