@@ -2,7 +2,7 @@
 // error among it, and its answers are what these must equal.
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { Touched } from '../../answers/read.ts';
-import type { View } from '../../view.ts';
+import { isLive, type View } from '../../view.ts';
 import type { Answer, WholeAnswer } from '../answer.ts';
 import type { RequestContext } from '../method.ts';
 import { methods } from '../methods.ts';
@@ -106,7 +106,7 @@ export class FastAnswers {
   /** Nothing is kept that a live source may have changed by the next request, and nothing that nobody can see. */
   #keep(question: Question, context: RequestContext, kept: Kept): void {
     const { view } = context;
-    if (view.ttlMs === 0 || view.libraries.size === 0) return;
+    if (isLive(view) || view.libraries.size === 0) return;
     this.#kept.set(this.#keyOf(question, context), kept);
   }
 

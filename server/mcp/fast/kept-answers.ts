@@ -41,12 +41,6 @@ export class KeptAnswers<Answer extends { bytes: number }> {
     this.#young = new Map();
     this.#youngBytes = 0;
   }
-
-  clear(): void {
-    this.#young = new Map();
-    this.#old = new Map();
-    this.#youngBytes = 0;
-  }
 }
 
 const sizeOf = (key: string, { bytes }: { bytes: number }): number => 2 * key.length + bytes + overhead;
