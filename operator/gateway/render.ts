@@ -161,6 +161,8 @@ function containerOf(
       { name: 'metrics', containerPort: metricsPort, protocol: 'TCP' },
     ],
     resources: filled({ requests: amounts(resources.requests), limits: amounts(resources.limits) }),
+    // On a busy node a server takes long to start; it must not be ended for that.
+    startupProbe: { httpGet: { path: '/livez', port: 'mcp' }, periodSeconds: 1, failureThreshold: 60 },
     readinessProbe: { httpGet: { path: '/readyz', port: 'mcp' }, periodSeconds: 2, timeoutSeconds: 2 },
     livenessProbe: { httpGet: { path: '/livez', port: 'mcp' }, periodSeconds: 10, timeoutSeconds: 5 },
     // Until every proxy has heard that the pod is going, it serves on.

@@ -54,6 +54,7 @@ const container = {
     { name: 'metrics', containerPort: 9091, protocol: 'TCP' },
   ],
   resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+  startupProbe: { httpGet: { path: '/livez', port: 'mcp' }, periodSeconds: 1, failureThreshold: 60 },
   readinessProbe: { httpGet: { path: '/readyz', port: 'mcp' }, periodSeconds: 2, timeoutSeconds: 2 },
   livenessProbe: { httpGet: { path: '/livez', port: 'mcp' }, periodSeconds: 10, timeoutSeconds: 5 },
   lifecycle: { preStop: { sleep: { seconds: 5 } } },
