@@ -17,13 +17,14 @@ export class LyceumServer implements AsyncDisposable {
   /**
    * Resolves when it says that it serves.
    * @param volume the folder that was published to
+   * @param options of `lyceum server`, besides those that every measured server has
    * @throws Error when it ends instead
    */
-  static async start(volume: string): Promise<LyceumServer> {
+  static async start(volume: string, options: readonly string[] = []): Promise<LyceumServer> {
     const origin = Promise.withResolvers<string>();
     const args = ['server', '--volume', volume, '--namespace', gateway.namespace, '--gateway', gateway.name];
     const child = new Child('../cli/main.ts', {
-      args: [...args, '--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
+      args: [...args, '--host', '127.0.0.1', '--port', '0', '--metrics-port', '0', ...options],
       nodeOptions: ['--expose-gc', '--import', join(import.meta.dirname, 'observed.ts')],
       errorLine: (line) => {
         const url = /"url":"([^"]+)"/.exec(line)?.[1];
