@@ -159,6 +159,15 @@ describe('with Apache', () => {
     assert.deepEqual(asked(dav), ['PROPFIND /dav/skills/loki/SKILL.md']);
   });
 
+  test('the server is asked once how it wants the password, however many files are asked for at first', async () => {
+    await one();
+    await dav.write(Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`skills/loki/${at}.md`, 'x'])));
+    await using gateway = await liveGateway(dav);
+    await gateway.read(`${loki}/_manifest`);
+    assert.equal(dav.exchanges.filter(({ authorization }) => authorization === undefined).length, 1);
+    assert.equal(asked(dav).filter((line) => line.startsWith('PROPFIND')).length, 8);
+  });
+
   test('a new file needs a refresh; a deleted one is served until then; the refresh takes over what was newer', async () => {
     await one();
     await using gateway = await liveGateway(dav);
@@ -269,6 +278,10 @@ describe('with Apache', () => {
       assert.equal(await gateway.read(loki), skillText('loki'));
       assert.equal(await gateway.read(`${loki}/a.md`), 'a');
       assert.equal((await gateway.health()).sources.notes.cooling, true);
+      pastPause();
+      assert.equal((await gateway.health()).sources.notes.cooling, false);
+      assert.equal(await gateway.read(loki), skillText('loki'));
+      assert.equal((await gateway.health()).sources.notes.cooling, true, 'it was asked again, in vain');
       const lines = gateway.log().filter(({ level }) => Number(level) >= 40);
       assert.equal(lines.length, 1);
       const { source, file, reason } = lines[0]!;
@@ -439,12 +452,20 @@ test('three black holes: a first read under a second, later ones at once, one li
       const control = await listFor(new Promise((resolve) => setTimeout(resolve, 900)));
       const reading = Promise.all(holes.map((name) => gateway.timed(`skill://${name}/loki`)));
       const beside = await listFor(reading);
-      const p99 = (took: number[]): number => took[Math.floor(took.length * 0.99)]!;
+      const at = (took: number[], part: number): number => took[Math.floor(took.length * part)]!;
       for (const [took, text] of await reading) {
         assert.equal(text, skillText('loki'));
-        assert(took < 1000 + p99(control), `the first read took ${took} ms, others ${p99(control)} ms before`);
+        assert(
+          took < 1000 + at(control, 0.99),
+          `the first read took ${took} ms, others ${at(control, 0.99)} ms before`,
+        );
       }
-      assert(p99(beside) < p99(control) + 50, `${p99(beside)} ms beside black holes, ${p99(control)} ms without`);
+      // Of the slowest one in a hundred a busy machine says more than a black hole, which would cost 750 ms.
+      assert(beside.at(-1)! < 500 + control.at(-1)!, `a request beside them took ${beside.at(-1)} ms`);
+      assert(
+        at(beside, 0.95) < at(control, 0.95) + 50,
+        `${at(beside, 0.95)} ms beside, ${at(control, 0.95)} ms without`,
+      );
       for (const name of holes) {
         for (const path of ['loki', 'loki/a.md', 'tempo', 'loki/_manifest']) {
           const reads = [];

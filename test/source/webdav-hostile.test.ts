@@ -60,7 +60,12 @@ test('every propstat counts, the successful ones alone, and only properties of D
   const { url } = await fake(t, {
     'PROPFIND /dav/': multistatus(
       folder('/dav/'),
-      response('/dav/sub', missing, propstat('<d:resourcetype><d:collection/></d:resourcetype>')),
+      response(
+        '/dav/sub',
+        missing,
+        propstat('<d:getetag>"s"</d:getetag>'),
+        propstat('<d:resourcetype><d:collection/></d:resourcetype>'),
+      ),
       response('/dav/a.md', missing, propstat(foreign), propstat(fileProperties('aa'))),
       response(
         '/dav/typed.md',

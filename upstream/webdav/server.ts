@@ -192,7 +192,7 @@ export class WebDavServer {
   async #request(request: Omit<GuardedRequest, 'credential' | 'received' | 'name'>): Promise<GuardedResponse> {
     const { client, authentication, received } = this.#options;
     const send = () => client.request({ ...request, name: this.name, credential: authentication, received });
-    if (authentication.undecided) await this.#deciding;
+    if (authentication.undecided && this.#deciding !== undefined) await this.#deciding;
     let response: GuardedResponse | undefined;
     if (authentication.undecided) {
       const first = send();
