@@ -1,6 +1,7 @@
 // Which files are prompts, rules and profiles: by glob, convention or plugin, visible, each real file once a kind.
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import type { Slices } from '../../catalogue/slices.ts';
+import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import { type Folder, walk } from '../source/folder-tree.ts';
 import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import { sorted } from '../source/sorted.ts';
@@ -185,7 +186,10 @@ class Search {
       documents,
       candidates,
       seen: this.#candidates.length + this.#left.length,
-      problems: [...this.#notReached(real, folders), ...this.#mistakable.map(mistakable)],
+      problems: [
+        ...this.#notReached(real, folders),
+        ...this.#mistakable.map((path) => mistakable(path, this.#kind.kind)),
+      ],
       matched: this.#matched,
     };
   }
@@ -212,11 +216,11 @@ class Search {
 
 const belowRoot = (root: string, path: string): string => (root === '' ? path : path.slice(root.length + 1));
 
-const mistakable = (path: string): Problem =>
+const mistakable = (path: string, kind: ArtifactKind): Problem =>
   problem(
     'NotReached',
     path,
-    'A file of this name describes the folder that it stands in, so it is no prompt: if it is meant as one, give it another name.',
+    `A file of this name describes the folder that it stands in, so it is no ${kind}: if it is meant as one, give it another name.`,
   );
 
 /** What lies below a RULE.md is of that rule; any other main file has a folder only where no second one stands in it. */

@@ -109,9 +109,10 @@ async function findMains(source: Folder, sieve: Sieve, slices: Slices): Promise<
   return found;
 }
 
-/** Whether a plugin has its skills in this folder or in one above it. */
-function isPlaced(relative: string, { skillPlaces }: Plugins): boolean {
-  if (skillPlaces.size === 0 || hiddenBy(relative, () => false, true) !== undefined) return false;
+/** Whether a plugin names the skill of this folder, or has its skills in this folder or in one above it. */
+function isPlaced(relative: string, { skillPlaces, skillFolders }: Plugins): boolean {
+  if (skillPlaces.size + skillFolders.size === 0 || hiddenBy(relative, () => false, true) !== undefined) return false;
+  if (skillFolders.has(relative)) return true;
   for (let at = relative; ; at = folderOf(at)) {
     if (skillPlaces.has(at)) return true;
     if (at === '') return false;

@@ -1,6 +1,6 @@
 // The kinds of artifact as data: where each is looked for, which files are one, and what it is called.
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
-import { folderOf } from '../source/path.ts';
+import { folderOf, nameOf } from '../source/path.ts';
 import { type ArtifactName, fileName, folderName, promptName } from './artifact-names.ts';
 import type { ParserName } from './parsers.ts';
 
@@ -55,13 +55,20 @@ export const skillKind: Kind = {
   belowSubdirectory: at('**/SKILL.md'),
 };
 
-/** Files that stand beside prompts and profiles and are none, whatever their case. */
+/** Files that stand beside prompts and profiles and are none, whatever their case, unless their names tell the kind. */
 const companions = /^(?:readme|changelog|contributing|rationale|license|agents|claude|skill)(?:\.|$)/i;
 
-/** Files that stand beside rules, and are rules only for who says so. */
+/** Written like this, such a file may well have been meant as a prompt or a profile. */
+const lowerCaseCompanion = /^(?:changelog|contributing|agents|claude)\.md$/;
+
+/** Files that stand beside rules, and are rules only for who says so, or where their names tell it. */
 const besideRules = /^(?:readme|changelog|contributing|rationale|license|skill)(?:\.|$)/i;
 
 const isMarkdown = (name: string): boolean => /\.(?:md|markdown)$/i.test(name);
+
+const isPrompt = (name: string): boolean => /\.prompt\.md$/i.test(name);
+
+const isAgent = (name: string): boolean => /\.agent\.md$/i.test(name);
 
 const isInstructions = (name: string): boolean => /\.(?:instructions\.md|mdc)$/i.test(name);
 
@@ -76,16 +83,16 @@ export const promptKind: DocumentKind = {
   conventions: at('prompts/**/*.md', '.github/prompts/*.prompt.md', 'commands/**/*.md', '.claude/commands/**/*.md'),
   belowSubdirectory: [],
   inPlugin: ['commands/**/*.md'],
-  isMain: (name) => isMarkdown(name) && !companions.test(name),
+  isMain: (name) => isPrompt(name) || (isMarkdown(name) && !companions.test(name)),
   isCompanion: () => false,
-  isMistakable: (path) => isCommand(path, '') && /\/(?:changelog|contributing|agents|claude)\.md$/.test(path),
-  tells: (name) => /\.prompt\.md$/i.test(name),
+  isMistakable: (path) => isCommand(path, '') && lowerCaseCompanion.test(nameOf(path)),
+  tells: isPrompt,
   telling: '*.prompt.md',
   hasFolder: () => false,
   nameFor: (path, base) => promptName(below(base, path)),
   parserFor: (path, base) => {
     if (isCommand(path, base)) return 'claude';
-    return /\.prompt\.md$/i.test(path) ? 'copilot' : 'placeholders';
+    return isPrompt(path) ? 'copilot' : 'placeholders';
   },
 };
 
@@ -103,7 +110,7 @@ export const ruleKind: DocumentKind = {
   belowSubdirectory: [],
   inPlugin: ['rules/**/*.{md,mdc}'],
   isMain: (name) => isMarkdown(name) || /\.mdc$/i.test(name) || name === '.cursorrules',
-  isCompanion: (name) => besideRules.test(name),
+  isCompanion: (name) => besideRules.test(name) && !isInstructions(name),
   isMistakable: () => false,
   tells: (name) => name === 'RULE.md' || isInstructions(name),
   telling: 'RULE.md, *.instructions.md or *.mdc',
@@ -121,10 +128,14 @@ export const profileKind: DocumentKind = {
   ],
   belowSubdirectory: [],
   inPlugin: ['agents/*.md'],
-  isMain: (name) => isMarkdown(name) && !companions.test(name),
+  isMain: (name) => isAgent(name) || (isMarkdown(name) && !companions.test(name)),
   isCompanion: () => false,
-  isMistakable: () => false,
-  tells: (name) => /\.agent\.md$/i.test(name),
+  isMistakable: (path) => {
+    const folder = nameOf(folderOf(path));
+    const name = nameOf(path);
+    return lowerCaseCompanion.test(name) && (folder === 'agents' || name === `${folder}.md`);
+  },
+  tells: isAgent,
   telling: '*.agent.md',
   hasFolder: (name, folder) => folder !== '' && name === `${folder}.md`,
   nameFor: (path, _base, hasFolder) => (hasFolder ? folderName(folderOf(path)) : fileName(path)),

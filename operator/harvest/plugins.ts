@@ -1,7 +1,7 @@
 // The plugins that a source's own manifests describe: which folders are one, their groups, and where their skills are. Pure.
 import { isLibraryName } from '../../catalogue/names.ts';
 import { type Problem, type ProblemReason, problem } from '../../catalogue/problem.ts';
-import { isWithin, joinPath, nameOf } from '../source/path.ts';
+import { folderOf, isWithin, joinPath, nameOf } from '../source/path.ts';
 import { repositoryOf } from './elsewhere.ts';
 import { inside, longestManifest, type PluginEntry, readManifest } from './manifest.ts';
 import { ManifestFaults, mostPlugins, shownPath } from './manifest-faults.ts';
@@ -26,10 +26,12 @@ export interface Plugins {
   at: ReadonlyMap<string, Plugin>;
   /** Folders in which every SKILL.md is a skill. */
   skillPlaces: ReadonlySet<string>;
+  /** Folders whose own SKILL.md is named, and says nothing of those below. */
+  skillFolders: ReadonlySet<string>;
   problems: Problem[];
 }
 
-export const noPlugins: Plugins = { at: new Map(), skillPlaces: new Set(), problems: [] };
+export const noPlugins: Plugins = { at: new Map(), skillPlaces: new Set(), skillFolders: new Set(), problems: [] };
 
 /** A manifest that stands in the source: its bytes, or why there are none. `path` is below the subdirectory. */
 export interface Manifest {
@@ -54,8 +56,9 @@ export function pluginsOf(manifests: readonly Manifest[], ground: PluginGround):
 class Gathering {
   readonly #ground: PluginGround;
   readonly #plugins = new Map<string, Plugin>();
-  /** By root: the folders and skills that its plugins list, and whether one of them lists none. */
+  /** By root: the folders that its plugins list, and whether one of them lists none. */
   readonly #skills = new Map<string, { listed: string[]; all: boolean }>();
+  readonly #skillFolders = new Set<string>();
   readonly #problems: Problem[] = [];
   #paths = 0;
 
@@ -121,7 +124,7 @@ class Gathering {
       for (const place of listed) skillPlaces.add(place);
       if (all) skillPlaces.add(root === '' ? 'skills' : root);
     }
-    return { at: this.#plugins, skillPlaces, problems: this.#problems };
+    return { at: this.#plugins, skillPlaces, skillFolders: this.#skillFolders, problems: this.#problems };
   }
 
   /** A plugin's folder below the subdirectory; manifests of the same repository write it from the repository's root. */
@@ -150,8 +153,8 @@ class Gathering {
       const path = inside(root, written);
       if (path === undefined || !isWithin(path, root)) faults.add('outside');
       else if (!this.#ground.isThere(path)) faults.add('missingSkill', path);
-      else
-        known.listed.push(/^skill\.md$/i.test(nameOf(path)) ? path.slice(0, Math.max(0, path.lastIndexOf('/'))) : path);
+      else if (/^skill\.md$/i.test(nameOf(path))) this.#skillFolders.add(folderOf(path));
+      else known.listed.push(path);
     }
   }
 }

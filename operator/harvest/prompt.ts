@@ -143,11 +143,16 @@ function positional(main: Readable): PromptArgument[] {
   if (isWhole) taken.push({ name: allArguments, ...(hint === '' ? {} : { description: hint }), required: false });
   for (let at = 0; at < Math.min(positions, mostPositions + 1); at++) {
     const word = words[at] ?? '';
-    const name = word === '' || word === allArguments || names.has(word) ? `arg${at + 1}` : word;
+    const name = word === '' || word === allArguments || names.has(word) ? unusedName(at + 1, names) : word;
     names.add(name);
     taken.push({ name, required: false });
   }
   return taken;
+}
+
+/** `arg1`, `arg2` …: the first from a position on that no hint has given away. */
+function unusedName(position: number, names: ReadonlySet<string>): string {
+  for (let at = position; ; at++) if (!names.has(`arg${at}`)) return `arg${at}`;
 }
 
 /** `[number] [priority]` without quotes is a list to YAML, or a list in a list. */

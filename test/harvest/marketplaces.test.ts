@@ -397,6 +397,25 @@ test("a SKILL.md right in a plugin's skills folder that holds others is rejected
   assert.deepEqual([result.counts.discovered, result.counts.skills, result.counts.rejected], [2, 1, 1]);
 });
 
+test('a SKILL.md that a list names says nothing of those below it', async () => {
+  const files: Files = {
+    'SKILL.md': skillText('top'),
+    'p/a/SKILL.md': skillText('a'),
+    'p/a/examples/e/SKILL.md': skillText('e'),
+    'template/SKILL.md': skillText('template'),
+  };
+  const entries = [
+    { name: 'x', source: './', skills: ['./SKILL.md'] },
+    { name: 'p', source: './p', skills: ['./a/SKILL.md'] },
+  ];
+  const result = await harvested({ ...files, 'marketplace.json': marketplace(entries) });
+  assert.deepEqual(
+    result.artifacts.map(({ address }) => address),
+    ['a', 'top'],
+  );
+  assert.deepEqual(told(result), ['NotReached p', 'NotReached template']);
+});
+
 test('a SKILL.md at the root counts beside others where a plugin lists it', async () => {
   const files: Files = { 'SKILL.md': skillText('top'), 'skills/a/SKILL.md': skillText('a') };
   const manifest = (skills: string[]) => marketplace([{ name: 'x', source: './', skills }]);

@@ -72,6 +72,17 @@ test('a command whose name is that of a description is told, since its author ma
   assert.deepEqual(told(await harvested(files, { exclude: ['commands/changelog.md'] })), []);
 });
 
+test('a name that says what the file is makes it a prompt, whatever stands in front of that', async () => {
+  const names = ['readme', 'changelog', 'AGENTS', 'claude', 'skill'];
+  const files = Object.fromEntries(names.map((name) => [`.github/prompts/${name}.prompt.md`, name]));
+  const result = await harvested(files);
+  assert.deepEqual(
+    result.artifacts.map(({ kind, address }) => `${kind} ${address}`),
+    ['prompt AGENTS', 'prompt changelog', 'prompt claude', 'prompt readme', 'prompt skill'],
+  );
+  assert.deepEqual(told(result), []);
+});
+
 test('hidden folders are passed over, but for those of clients and those that a glob names', async () => {
   const files: Files = { '.x/prompts/a.md': body, '.claude/prompts/b.md': body, 'prompts/.y/c.md': body };
   assert.deepEqual(await names(files), {});
@@ -243,6 +254,12 @@ test('a hint without quotes is a list to YAML and means the same; without a hint
     same.prompt!.arguments.map(({ name }) => name),
     ['arguments', 'x', 'arg2', 'arg3'],
     'no two arguments have one name',
+  );
+  const numbered = await one('commands/a.md', '---\nargument-hint: "[arg2] [arg2] [arg3]"\n---\n$1 $2 $3 $4');
+  assert.deepEqual(
+    numbered.prompt!.arguments.map(({ name }) => name),
+    ['arg2', 'arg3', 'arg4', 'arg5'],
+    'nor where a hint gives numbers away',
   );
 });
 

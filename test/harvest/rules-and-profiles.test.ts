@@ -67,6 +67,28 @@ test('conventions find profiles in their places, those of a folder by its own na
   assert.deepEqual(told(result), []);
 });
 
+test('a name that says what the file is makes it a rule or profile; one that describes a folder is told', async () => {
+  const named: Files = {
+    '.github/instructions/readme.instructions.md': 'a',
+    '.cursor/rules/contributing.mdc': 'b',
+    '.github/agents/claude.agent.md': 'c',
+  };
+  const result = await harvested(named);
+  assert.deepEqual(
+    [Object.keys(rows(result, 'rule')), Object.keys(rows(result, 'profile')), told(result)],
+    [['contributing', 'readme'], ['claude'], []],
+  );
+  const described = await harvested({
+    'agents/claude.md': 'x',
+    'agents/CLAUDE.md': 'x',
+    'profiles/agents/agents.md': 'x',
+    'profiles/ann/claude.md': 'x',
+    'agents/ann.md': 'x',
+  });
+  assert.deepEqual(told(described), ['NotReached agents/claude.md', 'NotReached profiles/agents/agents.md']);
+  assert.match(messageOf(described, 'NotReached'), /no profile/);
+});
+
 test('what lies beside a main file in a folder of its own belongs to it, hidden and reserved files left out', async () => {
   const result = await harvested(
     {
