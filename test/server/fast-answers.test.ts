@@ -39,7 +39,11 @@ const tree: CatalogueFixture = {
         description: `Does ${number} — with an é, 🎉 and "quotes".`,
         group: number % 2 === 0 ? 'even' : 'odd',
       })),
-      files: { 'naïve file?.md': '# Näme\r\n\uFEFF\u2028', 'logo.png': Uint8Array.of(0x89, 0x50, 0xff, 0, 1) },
+      files: {
+        'bare file.md': 'Bare.\n',
+        'naïve file?.md': '# Näme\r\n\uFEFF\u2028',
+        'logo.png': Uint8Array.of(0x89, 0x50, 0xff, 0, 1),
+      },
     },
   ],
 };
@@ -309,6 +313,28 @@ describe('a hot answer', () => {
           await compare({ ...ordinary(version, method, { cursor: foreign }), query });
         }
       }
+    }
+  });
+
+  it('is no answer to another question, whatever blanks and quotes stand in it', async () => {
+    for (const version of [modernVersion, '2025-11-25']) {
+      const full = (params: Record<string, unknown>): Sent => ({
+        ...ordinary(version, 'resources/list', params),
+        query: '?skills=full',
+      });
+      const { expected } = await compare(full({}));
+      const cursor = expected.body?.result?.nextCursor;
+      assert.ok(cursor !== undefined);
+      await compare(full({ uri: `${JSON.stringify(cursor)} ` }));
+      await compare(full({ uri: `,${JSON.stringify(cursor)}` }));
+      await compare(full({ cursor }));
+
+      const uri = 'skill://wide/bare file.md';
+      await compare(ordinary(version, 'resources/read', { uri }));
+      const method = 'resources/read skill://wide/bare';
+      await compare(ordinary(version, method, { uri: 'file.md' }));
+      await compare(ordinary(version, 'resources/read', { cursor: 'x', uri }));
+      await compare(ordinary(version, 'resources/read', { uri: `"x" ${uri}` }));
     }
   });
 

@@ -52,7 +52,7 @@ function legacy(headers: IncomingHttpHeaders, { method, id, params = {} }: Messa
   if (method === 'initialize') {
     const text = textOf(params);
     if (text === undefined) return undefined;
-    const key = `${version ?? ''} ${method} ${text}`;
+    const key = `${version} ${method} ${text}`;
     return { era: 'legacy', method, id, cursor: undefined, uri: undefined, key, envelope: undefined };
   }
   for (const name in params) if (!isKnown(name, params[name])) return undefined;
@@ -63,7 +63,7 @@ function legacy(headers: IncomingHttpHeaders, { method, id, params = {} }: Messa
     id,
     cursor,
     uri,
-    key: keyOf(`${version ?? ''}`, method, cursor, uri),
+    key: keyOf(version, method, cursor, uri),
     envelope: undefined,
   };
 }
@@ -96,8 +96,9 @@ const isPassing = (name: string, value: unknown): boolean =>
   name === 'baggage' ||
   (name === 'progressToken' && (typeof value === 'string' || Number.isSafeInteger(value)));
 
-const keyOf = (version: string, method: string, cursor: string | undefined, uri = ''): string =>
-  cursor === undefined ? `${version} ${method} ${uri}` : `${version} ${method} ${JSON.stringify(cursor)} ${uri}`;
+/** Unlike for whatever texts a client sends: nobody can make up a cursor that is kept as another one's address. */
+const keyOf = (version: unknown, method: string, cursor: string | undefined, uri: string | undefined): string =>
+  JSON.stringify([version, method, cursor, uri]);
 
 type JsonObject = Record<string, unknown>;
 
