@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { nobodyToAsk, type Reindex, type Reindexed, ReindexFault } from '../reindex/reindex.ts';
+import { clientOf } from './authentication.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { healthBody } from './health.ts';
 
@@ -32,15 +33,16 @@ export function addReindex(app: FastifyInstance, options: ReindexOptions): void 
     scope.post('/reindex', async (request, reply) => {
       const index = catalogue.snapshot?.index;
       if (index === undefined) return fail(reply, 503, 'No catalogue is loaded yet; GET /readyz says why');
-      if (request.client === undefined && !reindexForAnyone && index.reindex !== 'Anyone') {
+      // Asked again: another index may have come into force while the body came.
+      const client = clientOf(request, index);
+      if (client === undefined && !reindexForAnyone && index.reindex !== 'Anyone') {
         return fail(reply, 403, forbidden);
       }
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(answerWithinMs)]);
+      let looked: Reindexed;
       try {
-        const { rebuilt, unfinished, generation } = await orAborted(inTurn(), signal);
-        await untilServed(catalogue, generation ?? 0, signal);
-        const health = healthBody(catalogue);
-        return { ...health, rebuilt, ...(unfinished.length === 0 ? {} : { unfinished }) };
+        looked = await orAborted(inTurn(), signal);
+        await untilServed(catalogue, looked.generation ?? 0, signal);
       } catch (error) {
         if (error instanceof ReindexFault) {
           logger.warn({ error: error.message, cause: codeOf(error.cause) }, 'reindex failed');
@@ -50,6 +52,9 @@ export function addReindex(app: FastifyInstance, options: ReindexOptions): void 
         logger.error({ err: error }, 'reindex failed');
         return fail(reply, 500, 'The look could not be asked for; the log of this server says more');
       }
+      clientOf(request, catalogue.snapshot?.index ?? index);
+      const { rebuilt, unfinished } = looked;
+      return { ...healthBody(catalogue), rebuilt, ...(unfinished.length === 0 ? {} : { unfinished }) };
     });
   });
 }

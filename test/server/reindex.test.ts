@@ -14,6 +14,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { certificate } from '../kubernetes/certificates.ts';
 import { type CatalogueFixture, GatewayFixture, lifetime, schoolTree, serve } from './support/gateway.ts';
 import { get } from './support/mcp.ts';
+import { connected, heard, postHead } from './support/raw.ts';
 
 const token = 'a-token-of-sixteen-characters';
 const bearer = { Authorization: `Bearer ${token}` };
@@ -87,6 +88,38 @@ describe('who may ask', () => {
     assert.equal((await post(url, { 'Content-Type': 'text/plain' }, 'x'.repeat(300_000))).status, 413);
   });
 
+  it('nobody whose token is taken away, or who has none when there are some, before the body is there', async () => {
+    for (const [before, line] of [
+      [{ ...schoolTree, reindex: 'Anyone' as const }, 'X-Nothing: shown'],
+      [closed, `Authorization: ${bearer.Authorization}`],
+    ] as const) {
+      let asked = 0;
+      const fixture = await GatewayFixture.create(suite);
+      await fixture.publish(before);
+      const reindex: Reindex = (signal) => {
+        asked += 1;
+        return nothingNew(signal);
+      };
+      const { url } = await serve(suite, fixture, { reindex });
+      const socket = await connected(url);
+      socket.write(postHead('{}', line).replace('/mcp', '/reindex'));
+      assert.equal((await get(`${url}/livez`)).status, 200);
+      const other = 'another-token-altogether';
+      await fixture.publish({ ...schoolTree, reindex: 'Anyone', auth: { tokens: { n8n: other } } });
+      const withOther = { Authorization: `Bearer ${other}` };
+      await eventually(
+        'the other token',
+        () => get(`${url}/health`, withOther),
+        ({ status, body }) => status === 200 && body.generation === 2,
+      );
+      socket.write('{}');
+      const { status, body } = await heard(socket);
+      assert.equal(status, 401);
+      assert.doesNotMatch(body, /flatsource/);
+      assert.equal(asked, 0);
+    }
+  });
+
   it('no page of another site', async () => {
     const url = await served({ ...schoolTree, reindex: 'Anyone' });
     assert.equal((await post(url, { Origin: 'https://elsewhere.example' })).status, 403);
@@ -124,6 +157,20 @@ describe('the answer', () => {
     const { body } = await post(url);
     assert.deepEqual([body.generation, body.rebuilt, body.unfinished], [2, ['new'], ['slow']]);
     assert.ok(body.libraries.includes('new'));
+  });
+
+  it('is not for whoever has lost his token by then', async (t) => {
+    const fixture = await GatewayFixture.create(t);
+    await fixture.publish(closed);
+    const reindex: Reindex = async () => ({
+      rebuilt: ['flatsource'],
+      unfinished: [],
+      generation: await fixture.publish({ ...schoolTree, auth: { tokens: { n8n: 'another-token-altogether' } } }),
+    });
+    const { url } = await serve(t, fixture, { reindex });
+    const { status, body } = await post(url, bearer);
+    assert.equal(status, 401);
+    assert.doesNotMatch(JSON.stringify(body), /flatsource/);
   });
 
   it('of one who asks while a look runs is that of the next look, which all share who wait for it', async (t) => {
