@@ -4,6 +4,9 @@ import type { PromptArgument, PromptDialect } from './source-catalogue.ts';
 /** A place in the text that stands for an argument: one by name, in Copilot's dialect with a hint, or Claude's by its position, from 1. */
 export type Placeholder = { at: number; length: number } & ({ name: string; hint?: string } | { position: number });
 
+/** No prompt takes arguments in more places: filling them in holds up whoever waits behind it. */
+export const mostPlaceholders = 20_000;
+
 /** Claude's argument that is everything the user wrote behind the command. */
 export const allArguments = 'arguments';
 

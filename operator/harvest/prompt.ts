@@ -1,7 +1,7 @@
 // What a prompt's file says: its fields, the arguments it takes in its dialect, and whether its text asks for others. Pure.
 import { lineAt } from '../../catalogue/frontmatter.ts';
 import { slug } from '../../catalogue/names.ts';
-import { allArguments, argumentOf, placeholdersIn } from '../../catalogue/prompt-placeholders.ts';
+import { allArguments, argumentOf, mostPlaceholders, placeholdersIn } from '../../catalogue/prompt-placeholders.ts';
 import type { PromptArgument, PromptDialect } from '../../catalogue/source-catalogue.ts';
 import { documentOf } from './document.ts';
 import type { Finding } from './finding.ts';
@@ -29,6 +29,10 @@ export function parsePrompt(bytes: Buffer, isText: boolean, dialect: PromptDiale
   }
   const parsed = documentOf(main);
   if (main.kind === 'rejected') return parsed;
+  if (hasTooMany(placeholdersIn(dialect, main.body))) {
+    const message = `The prompt takes arguments in more than ${mostPlaceholders} places, so it is rejected: shorten it.`;
+    return { ...parsed, rejected: { reason: 'TooLarge', message } };
+  }
   const taken = argumentsOf(main, dialect);
   if ('rejected' in taken) return { ...parsed, rejected: taken.rejected };
   if (dialect === 'placeholders') {
@@ -45,6 +49,12 @@ export function parsePrompt(bytes: Buffer, isText: boolean, dialect: PromptDiale
     prompt: { dialect, arguments: taken.arguments },
     findings: [...parsed.findings, ...taken.findings],
   };
+}
+
+function hasTooMany(placeholders: Iterable<unknown>): boolean {
+  let count = 0;
+  for (const _placeholder of placeholders) if (++count > mostPlaceholders) return true;
+  return false;
 }
 
 type Taken = { arguments: PromptArgument[]; findings: Finding[] } | { rejected: Finding };

@@ -1,5 +1,5 @@
 // A prompt's text with its arguments filled in. Pure, in one pass: what an argument holds is never looked into.
-import { argumentOf, placeholdersIn } from '../../catalogue/prompt-placeholders.ts';
+import { argumentOf, mostPlaceholders, placeholdersIn } from '../../catalogue/prompt-placeholders.ts';
 import type { PromptArgument, PromptDialect } from '../../catalogue/source-catalogue.ts';
 
 export interface PromptSetting {
@@ -23,7 +23,7 @@ const mostAdded = 1024 * 1024;
  * that no declared argument belongs to is text.
  * @param text what stands behind the frontmatter
  * @param given by the argument's name
- * @throws PromptRefused where a required argument is missing, by name, or the text would grow too large
+ * @throws PromptRefused where a required argument is missing, by name, or the text would grow too large or has too many placeholders
  */
 export function renderPrompt(setting: PromptSetting, text: string, given: ReadonlyMap<string, string>): string {
   const declared = setting.arguments;
@@ -34,7 +34,11 @@ export function renderPrompt(setting: PromptSetting, text: string, given: Readon
   const parts: string[] = [];
   let end = 0;
   let added = 0;
+  let places = 0;
   for (const placeholder of placeholdersIn(setting.dialect, text)) {
+    if (++places > mostPlaceholders) {
+      throw new PromptRefused(`The prompt takes arguments in more than ${mostPlaceholders} places`);
+    }
     const argument = argumentOf(placeholder, declared);
     if (argument === undefined) continue;
     const value = given.get(argument.name) || (argument.default ?? '');

@@ -66,6 +66,12 @@ test('README and the like are no prompts, in whatever case, listed or not', asyn
   }
 });
 
+test('a prompt that takes arguments in countless places is rejected', async () => {
+  const places = (count: number) => `a ${'$1'.repeat(count)}`;
+  const result = await harvested({ 'commands/a.md': places(20_000), 'commands/b.md': places(20_001) });
+  assert.deepEqual([told(result), result.counts.prompts, result.counts.rejected], [['TooLarge commands/b.md'], 1, 1]);
+});
+
 test('a command whose name is that of a description is told, since its author may have meant it', async () => {
   const files: Files = { 'commands/changelog.md': body, 'commands/README.md': body, 'commands/a.md': body };
   assert.deepEqual(told(await harvested(files)), ['NotReached commands/changelog.md']);
