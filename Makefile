@@ -5,10 +5,10 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run test e2e check generate bench
+.PHONY: help install run test test-clients e2e check generate bench
 
 help: ## Show these targets
-	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
 install: node_modules/.package-lock.json ## Install the packages, when they are not what package-lock.json says
 
@@ -23,6 +23,9 @@ run: install ## Run Lyceum on this machine, without a cluster, on examples/quick
 test: install ## Run all tests, against a real Kubernetes API server too (the first run builds it)
 	@for tool in git openssl; do command -v $$tool > /dev/null || { echo "$$tool is missing, the tests need it. Install it with your package manager." >&2; exit 1; }; done
 	@npm test --silent
+
+test-clients: install ## Let other people's clients judge a server (the first run installs them)
+	@npm run -s test-clients
 
 e2e: install ## Follow users' stories on a real node with real pods, as root (the first run builds it)
 	@npm run -s e2e
