@@ -58,7 +58,7 @@ describe('the conformance suite', { concurrency: true }, () => {
       else assert.match(line, /^(server:|\s*#.*|)$/);
     }
     const failed = (await Promise.all(requirements.values())).flatMap(({ output }) =>
-      [...stripVTControlCharacters(output).matchAll(/^ {4}~ (\S+)$/gm)].map(([, check]) => check!),
+      [...stripVTControlCharacters(output).matchAll(/^ {2}~ (\S+)$/gm)].map(([, check]) => check!),
     );
     assert.deepEqual([...reasons.keys()].sort(), [...new Set(failed)].sort());
   });

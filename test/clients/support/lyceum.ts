@@ -112,29 +112,42 @@ export interface Gateways {
   conformance: string;
 }
 
-/** Starts it, and waits until its gateways serve all of it. It ends with the owner. */
-export async function startLyceum(owner: Owner): Promise<Gateways> {
+/**
+ * Starts `lyceum run`, which ends with the owner.
+ * @param names of gateways
+ * @param write puts manifests and sources into a folder that is made here
+ * @returns the MCP URL of each gateway; what they serve is on its way
+ */
+export async function runLyceum<Name extends string>(
+  owner: Owner,
+  names: readonly Name[],
+  write: (folder: string) => Promise<void>,
+): Promise<Record<Name, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'lyceum-clients-'));
   owner.after(() => rm(folder, { recursive: true, force: true }));
-  const manifestFolder = join(folder, 'manifests');
-  const files = {
-    'lyceum.yaml': manifests,
-    ...below('atlas', atlas),
-    ...below('grafana', grafana),
-    ...below('test', test),
-  };
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(manifestFolder, path)), { recursive: true });
-    await writeFile(join(manifestFolder, path), content);
-  }
-  const lyceum = new LyceumProcess(['run', manifestFolder, '--port', '0', '--volume', join(folder, 'volume')]);
+  const manifests = join(folder, 'manifests');
+  await write(manifests);
+  const lyceum = new LyceumProcess(['run', manifests, '--port', '0', '--volume', join(folder, 'volume')]);
   owner.after(() => lyceum[Symbol.asyncDispose]());
-  const url = (name: string): Promise<string> =>
-    eventually(`${name} is served`, () => {
+  const urls: Partial<Record<Name, string>> = {};
+  for (const name of names) {
+    urls[name] = await eventually(`${name} is served`, () => {
       if (!lyceum.running) throw new Error(lyceum.said);
       return new RegExp(`Gateway "${name}" serves MCP at (\\S+)`).exec(lyceum.output.join('\n'))?.[1] ?? '';
     });
-  const gateways = { open: await url('open'), closed: await url('closed'), conformance: await url('conformance') };
+  }
+  return urls as Record<Name, string>;
+}
+
+/** Starts all of this, and waits until its gateways serve all of it. */
+export async function startLyceum(owner: Owner): Promise<Gateways> {
+  const gateways = await runLyceum(owner, ['open', 'closed', 'conformance'], async (folder) => {
+    const sources = { ...below('atlas', atlas), ...below('grafana', grafana), ...below('test', test) };
+    for (const [path, content] of Object.entries({ 'lyceum.yaml': manifests, ...sources })) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    }
+  });
   const authorization = `Bearer ${tokens.all}`;
   for (const [gateway, libraries, headers] of [
     [gateways.open, ['atlas', 'grafana'], {}],
