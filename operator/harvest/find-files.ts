@@ -83,10 +83,11 @@ export async function findFiles(
       for (const glob of globs) if (!matched.has(glob) && glob.matches(path)) matched.add(glob);
       let listings = isArtifact ? 1 : 0;
       for (const owner of here.owners) {
-        const inner = entry === owner.main ? owner.mainName : entry.path.slice(prefixOf(owner.folder.path));
-        if (isHiddenInside(inner, (part) => isNamedFor(part, path, globs))) {
+        const isMain = entry === owner.main;
+        const inner = isMain ? owner.mainName : entry.path.slice(prefixOf(owner.folder.path));
+        if (!isMain && isHiddenInside(inner, (part) => isNamedFor(part, path, globs))) {
           hidden.set(owner, (hidden.get(owner) ?? 0) + 1);
-        } else if (reservedSegments.has(inner)) problems.push(reserved(entry.path));
+        } else if (!isMain && reservedSegments.has(inner)) problems.push(reserved(entry.path));
         else {
           byOwner.get(owner)!.push({ path: inner, entry });
           listings++;

@@ -43,7 +43,10 @@ function compileGlob(pattern: string, field: string): Glob {
   if (pattern.length > longestGlob) {
     throw new SourceFault('InvalidSpec', `${field} has more than ${longestGlob} characters: shorten it`);
   }
-  const relative = pattern.replace(/^(\.?\/+)+/, '').replace(/\/+$/, '');
+  const relative = pattern
+    .replace(/\/(?:\.?\/)+/g, '/')
+    .replace(/^\.?\//, '')
+    .replace(/\/$/, '');
   const whole = relative.replace(/(^|\/)\*\*$/, '$1**/*');
   const alternatives = braceExpand(whole, options);
   if (alternatives.length > mostAlternatives) {

@@ -26,6 +26,13 @@ test('a leading ./ and a trailing slash mean nothing', () => {
   assert.deepEqual(matching('skills/a/', 'skills/a'), ['skills/a']);
 });
 
+test('a folder named . and a doubled slash mean nothing, nor do they rule a folder out', () => {
+  for (const pattern of ['skills/./*/a.md', 'skills//*/a.md', './/./skills/.//*/a.md']) {
+    assert.deepEqual(matching(pattern, 'skills/x/a.md'), ['skills/x/a.md'], pattern);
+    assert.ok(glob(pattern).mayMatchIn('skills/x'), pattern);
+  }
+});
+
 test('# and ! are letters, extended globs are not special', () => {
   assert.deepEqual(matching('#a.md', '#a.md', 'a.md'), ['#a.md']);
   assert.deepEqual(matching('!a.md', '!a.md', 'b.md'), ['!a.md']);

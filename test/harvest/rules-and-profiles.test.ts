@@ -110,6 +110,12 @@ test('what lies beside a main file in a folder of its own belongs to it, hidden 
   assert.deepEqual([result.fileCount, result.counts.files], [4, 1]);
 });
 
+test('a main file that a glob names is one of its own folder, dots and all', async () => {
+  const result = await harvested({ '.x/.x.md': text('x'), '.x/.env': 'x' }, { include: { profiles: ['.x/.x.md'] } });
+  assert.deepEqual(rows(result, 'profile'), { x: '.x: .x.md' });
+  assert.deepEqual(told(result), ['HiddenFiles .x']);
+});
+
 test('a list takes the place of the conventions; a glob may name a folder with a main file', async () => {
   const files: Files = {
     'standards/a/RULE.md': text('a'),
