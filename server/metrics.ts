@@ -85,11 +85,13 @@ export function createServerMetrics(): ServerMetrics {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers,
   });
+  const readsSince = new Tally();
   const reads = new Counter({
     name: 'lyceum_reads_total',
     help: 'Addresses and prompts read, by what they are and by library.',
     labelNames: ['kind', 'library'],
     registers,
+    collect: () => readsSince.take((kind, library, times) => reads.inc({ kind, library }, times)),
   });
   const lives = new Counter({
     name: 'lyceum_live_looks_total',
@@ -129,11 +131,31 @@ export function createServerMetrics(): ServerMetrics {
     catalogueFailed: (reason) => failures.inc({ reason }),
     catalogueLooked: (result) => looks.inc({ result }),
     request: (method, era, seconds) => requests.observe({ method, era }, seconds),
-    read: (kind, library) => reads.inc({ kind, library }),
+    read: (kind, library) => readsSince.add(kind, library),
     streams: (open) => streams.set(open),
     liveLooked: (source) => lives.inc({ source }),
     liveFetched: (source) => liveFetches.inc({ source }),
     liveFailed: (source, reason) => liveFailures.inc({ source, reason }),
     liveHeld: (bytes) => liveBytes.set(bytes),
   };
+}
+
+/** Counts of what happens so often that a counter with labels costs too much each time. */
+class Tally {
+  #counts = new Map<string, Map<string, number>>();
+
+  add(first: string, second: string): void {
+    let counts = this.#counts.get(first);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#counts.set(first, counts);
+    }
+    counts.set(second, (counts.get(second) ?? 0) + 1);
+  }
+
+  /** Hands out what was counted since the last time. */
+  take(to: (first: string, second: string, times: number) => void): void {
+    for (const [first, counts] of this.#counts) for (const [second, times] of counts) to(first, second, times);
+    this.#counts = new Map();
+  }
 }

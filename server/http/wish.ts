@@ -30,13 +30,17 @@ export function wishOf(request: FastifyRequest, snapshot: Snapshot): Wish {
 }
 
 /** All that decides: who asks, the query, and the headers by which a client narrows and chooses. */
-function keyOf({ headers, raw: { url = '' } }: FastifyRequest, client: string | undefined): string {
+function keyOf({ headers, raw: { url = '', rawHeaders } }: FastifyRequest, client: string | undefined): string {
   const query = url.indexOf('?');
   let key = query === -1 ? '' : url.slice(query);
   // Neither a URL nor a header holds a line feed.
   if (client !== undefined) key += `\n${client}`;
+  if (!rawHeaders.some(isOwn)) return key;
   for (const name in headers) {
     if (name.startsWith('x-skill-') || name.startsWith('x-mcp-')) key += `\n${name}\n${headers[name]}`;
   }
   return key;
 }
+
+/** Whether it begins as all of those headers do. Values may as well: then they are looked for in vain. */
+const isOwn = (text: string): boolean => (text.charCodeAt(0) | 0x20) === 0x78;

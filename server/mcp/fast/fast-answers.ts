@@ -2,11 +2,13 @@
 // error among it, and its answers are what these must equal.
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { Touched } from '../../answers/read.ts';
+import type { Choices } from '../../choices.ts';
 import { isLive, type View } from '../../view.ts';
 import type { Answer, WholeAnswer } from '../answer.ts';
 import type { RequestContext } from '../method.ts';
 import { methods } from '../methods.ts';
 import { finished, serverInfo } from '../server-factory.ts';
+import { Envelopes } from './envelopes.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import type { Question } from './question.ts';
 
@@ -21,7 +23,6 @@ interface Kept {
 const mostKept = 32 * 2 ** 20;
 /** A page of a list is below it; of larger files there are few, and what they cost is not the envelope around them. */
 const longestKept = 512 * 1024;
-const mostEnvelopes = 512;
 
 const looksUp = new Map(methods.filter(({ cacheable }) => cacheable).map((method) => [method.name, method]));
 
@@ -36,10 +37,11 @@ const ofTheProtocol: ReadonlySet<string> = new Set([
 export class FastAnswers {
   readonly #version: string;
   readonly #kept = new KeptAnswers<Kept>(mostKept, longestKept);
-  /** Envelopes that the SDK has let pass. */
-  readonly #envelopes = new Set<string>();
+  readonly #envelopes = new Envelopes();
   readonly #views = new WeakMap<View, number>();
   #lastView = 0;
+  /** How the keys begin of what is asked with these choices. */
+  readonly #beginnings = new WeakMap<Choices, { view: View; text: string }>();
 
   constructor(version: string) {
     this.#version = version;
@@ -78,10 +80,7 @@ export class FastAnswers {
 
   /** Takes in what the SDK answered to a question: that its envelope may pass, and the answer where it is the SDK's own. */
   learn(question: Question, context: RequestContext, { status, body }: WholeAnswer): void {
-    if (question.envelope !== undefined && status === 200) {
-      if (this.#envelopes.size === mostEnvelopes) this.#envelopes.clear();
-      this.#envelopes.add(question.envelope);
-    }
+    if (question.envelope !== undefined && status === 200) this.#envelopes.add(question.envelope);
     if (!ofTheProtocol.has(question.method)) return;
     if (question.id === undefined && status === 202) {
       this.#keep(question, context, { rest: undefined, bytes: 0, touched: undefined });
@@ -111,12 +110,18 @@ export class FastAnswers {
   }
 
   #keyOf({ key }: Question, { view, choices }: RequestContext): string {
-    let number = this.#views.get(view);
-    if (number === undefined) {
-      number = ++this.#lastView;
-      this.#views.set(view, number);
+    let beginning = this.#beginnings.get(choices);
+    if (beginning?.view !== view) {
+      beginning = { view, text: `${this.#numberOf(view)} ${Object.values(choices).join()} ` };
+      this.#beginnings.set(choices, beginning);
     }
-    return `${number} ${Object.values(choices).join()} ${key}`;
+    return beginning.text + key;
+  }
+
+  #numberOf(view: View): number {
+    const number = this.#views.get(view) ?? ++this.#lastView;
+    this.#views.set(view, number);
+    return number;
   }
 }
 

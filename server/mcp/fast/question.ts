@@ -17,10 +17,10 @@ export interface Question {
   /** Equal for requests that have one answer, within a view and the requests' choices. */
   key: string;
   /**
-   * What a client tells of itself in each request of the modern era, as JSON. No answer depends on it, but the SDK refuses
-   * one that is malformed.
+   * What a client tells of itself in each request of the modern era. No answer depends on it, but the SDK refuses one that is
+   * malformed.
    */
-  envelope: string | undefined;
+  envelope: JsonObject | undefined;
 }
 
 export const modernVersion = '2026-07-28';
@@ -69,18 +69,18 @@ function legacy(headers: IncomingHttpHeaders, { method, id, params = {} }: Messa
 }
 
 /** Undefined: not one of this version of the protocol. */
-function envelopeOf(meta: JsonObject): string | undefined {
+function envelopeOf(meta: JsonObject): JsonObject | undefined {
   if (meta[PROTOCOL_VERSION_META_KEY] !== modernVersion || !isObject(meta[CLIENT_CAPABILITIES_META_KEY]))
     return undefined;
   let told = meta;
   for (const name in meta) {
     if (isPassing(name, meta[name])) told = { ...told, [name]: undefined };
   }
-  return textOf(told);
+  return told;
 }
 
-/** Undefined: too long to be remembered, or nested too deep to be written. */
-function textOf(value: JsonObject): string | undefined {
+/** JSON; undefined: too long to be remembered, or nested too deep to be written. */
+export function textOf(value: JsonObject): string | undefined {
   try {
     const text = JSON.stringify(value);
     return text.length <= longestText ? text : undefined;
@@ -96,11 +96,13 @@ const isPassing = (name: string, value: unknown): boolean =>
   name === 'baggage' ||
   (name === 'progressToken' && (typeof value === 'string' || Number.isSafeInteger(value)));
 
-/** Unlike for whatever texts a client sends: nobody can make up a cursor that is kept as another one's address. */
+/** Unlike for whatever texts a client sends: how long each is stands before it, so that none can be made up as another one's. */
 const keyOf = (version: unknown, method: string, cursor: string | undefined, uri: string | undefined): string =>
-  JSON.stringify([version, method, cursor, uri]);
+  `${version} ${lengthAnd(method)} ${cursor === undefined ? '' : lengthAnd(cursor)} ${uri === undefined ? '' : lengthAnd(uri)}`;
 
-type JsonObject = Record<string, unknown>;
+const lengthAnd = (text: string): string => `${text.length} ${text}`;
+
+export type JsonObject = Record<string, unknown>;
 
 interface Message {
   method: string;
