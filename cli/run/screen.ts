@@ -61,6 +61,8 @@ export function clientSnippets(gateway: string, url: string, tokens?: string): s
     `  VS Code       .vscode/mcp.json: {"servers": {"${gateway}": {"type": "http", "url": "${url}"${headers}}}}`,
     `  Codex         codex mcp add ${gateway} --url ${url}${codex}`,
     `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${url}?resources=off&prompts=off${closed ? ', Bearer Auth' : ''}`,
+    // It sends no token.
+    ...(closed ? [] : [`  files         npx skills add ${new URL(url).origin}`]),
     `  one library   ${url}?library=NAME`,
     `  health        ${new URL('/health', url).href}`,
   ];

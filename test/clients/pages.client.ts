@@ -65,10 +65,7 @@ describe('the pages of clients', () => {
     suite.after(() => rm(home, { recursive: true, force: true }));
     await mkdir(join(home, 'project'));
     const url = new URL(block.includes('TOKEN') ? urls.closed : urls.agents);
-    const script = block
-      .replaceAll('127.0.0.1:8000', url.host)
-      .replaceAll('localhost:8000', `localhost:${url.port}`)
-      .replaceAll('TOKEN', token);
+    const script = block.replaceAll('127.0.0.1:8000', url.host).replaceAll('TOKEN', token);
     const { code, output, errors } = await runProgram('bash', ['-e', '-o', 'pipefail', '-c', script], {
       cwd: join(home, 'project'),
       environment: {
