@@ -60,14 +60,11 @@ export class ChangeStreams {
   }
 
   /** Sends a stream as the answer to a request. Resolves when it has ended. @param view what the client sees now */
-  async send(request: FastifyRequest, reply: FastifyReply, stream: ChangeStream, view: View): Promise<void> {
+  send(request: FastifyRequest, reply: FastifyReply, stream: ChangeStream, view: View): Promise<void> {
     const listener = { request, reply, stream, view };
     this.#add(listener);
-    try {
-      await pass(stream.events, reply);
-    } finally {
-      this.#remove(listener);
-    }
+    reply.raw.once('close', () => void stream.close());
+    return pass(stream.events, reply).finally(() => this.#remove(listener));
   }
 
   /** Ends all of them with their final results. */

@@ -73,17 +73,17 @@ export function addMcp(app: FastifyInstance, options: McpOptions): void {
         .header('retry-after', '60')
         .send(jsonRpcErrorBody(rpcCodes.internalError, message, id));
     }
-    try {
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      const opened = await endpoint.listen(asked, context, gone.signal);
-      if (!('events' in opened)) return sendAnswer(reply, opened, isClosing());
-      request.labels = { method: methodLabel(listenMethod), era: 'modern', seconds: reply.elapsedTime / 1000 };
-      await streams.send(request, reply, opened, context.view);
-      return reply;
-    } finally {
-      leave();
-    }
+    return openStream(request, reply, asked, context).finally(leave);
+  };
+  /** A stream may be open for days. Nobody awaits its end here, since what was asked, and seen then, would be kept for him. */
+  const openStream = async (request: FastifyRequest, reply: FastifyReply, asked: Asked, context: RequestContext) => {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const opened = await endpoint.listen(asked, context, gone.signal);
+    if (!('events' in opened)) return sendAnswer(reply, opened, isClosing());
+    request.labels = { method: methodLabel(listenMethod), era: 'modern', seconds: reply.elapsedTime / 1000 };
+    request.body = undefined;
+    return streams.send(request, reply, opened, context.view).then(() => reply);
   };
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],

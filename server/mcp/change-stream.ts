@@ -34,13 +34,17 @@ export async function openChangeStream(
   context: RequestContext,
   version: string,
 ): Promise<ChangeStream | Answer> {
-  const handler = createMcpHandler(() => makeServer(context, version), {
+  const { logger } = context;
+  /** Forgotten when the stream is open: the catalogue of that time must not be kept as long. */
+  let asked: RequestContext | undefined = context;
+  const handler = createMcpHandler(() => makeServer(asked!, version), {
     legacy: 'reject',
     keepAliveMs: commentEveryMs,
-    onerror: ({ name }) => context.logger.debug({ error: name }, 'request refused'),
+    onerror: ({ name }) => logger.debug({ error: name }, 'request refused'),
   });
   const { message, uris } = withinView(body, context);
   const response = await handler.fetch(request, { parsedBody: message });
+  asked = undefined;
   const isStream = response.headers.get('content-type') === 'text/event-stream';
   if (!isStream || response.body === null) return answerFrom(response);
   return { events: response.body, notify: handler.notify, uris, close: () => handler.close() };

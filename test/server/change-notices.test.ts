@@ -3,13 +3,22 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import Fastify from 'fastify';
+import { accessRules } from '../../server/http/access.ts';
+import { createApp } from '../../server/http/app.ts';
 import { ChangeStreams } from '../../server/http/change-streams.ts';
+import { createEndpoint } from '../../server/mcp/endpoint.ts';
+import { createServerMetrics } from '../../server/metrics.ts';
+import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import type { View } from '../../server/view.ts';
 import {
   type CatalogueFixture,
   GatewayFixture,
+  gatewayName,
+  namespace,
   schoolTree,
   serve,
   serveCatalogue,
@@ -18,8 +27,15 @@ import {
 } from './support/gateway.ts';
 import { call, get } from './support/mcp.ts';
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 const version = '2026-07-28';
 const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
+const envelope = {
+  'io.modelcontextprotocol/protocolVersion': version,
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
 const everything = { resourcesListChanged: true, promptsListChanged: true, toolsListChanged: true };
 
 interface Message {
@@ -70,7 +86,7 @@ async function listen(
   test: TestContext,
   url: string,
   notifications: object,
-  { query = '', headers = {} }: { query?: string; headers?: Record<string, string> } = {},
+  { query = '', headers = {}, more = {} }: { query?: string; headers?: Record<string, string>; more?: object } = {},
 ): Promise<Stream> {
   const request = httpRequest(`${url}/mcp${query}`, {
     method: 'POST',
@@ -84,8 +100,7 @@ async function listen(
   });
   request.on('error', () => {});
   test.after(() => request.destroy());
-  const meta = { 'io.modelcontextprotocol/protocolVersion': version, 'io.modelcontextprotocol/clientCapabilities': {} };
-  const params = { _meta: meta, notifications };
+  const params = { _meta: envelope, notifications, ...more };
   request.end(JSON.stringify({ jsonrpc: '2.0', id: 'mine', method: 'subscriptions/listen', params }));
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   const stream = new Stream(request, response);
@@ -279,8 +294,45 @@ describe('a client that listens', () => {
       /^lyceum_change_streams (\d+)$/m.exec(await (await fetch(`${server.metricsUrl}/metrics`)).text())?.[1];
     const streams = [await listen(test, server.url, everything), await listen(test, server.url, everything)];
     assert.equal(await open(), '2');
+    // The SDK is told by a signal, which a garbage collection may cut.
+    collectGarbage();
     for (const stream of streams) stream.cut();
     await until('nobody listens', async () => (await open()) === '0');
+  });
+
+  it('costs little memory, however much it sent', async (test) => {
+    const { url } = await serveCatalogue(test, schoolTree);
+    const more = { _meta: { ...envelope, 'example.com/own': Array.from({ length: 80_000 }, () => []) } };
+    const held = (): number => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    await listen(test, url, everything, { more });
+    const before = held();
+    for (let number = 0; number < 10; number++) await listen(test, url, everything, { more });
+    const each = (held() - before) / 10 / 1024;
+    assert.ok(each < 500, `${each} KiB a stream`);
+  });
+
+  it('keeps no catalogue in memory that is served no longer', async (test) => {
+    const fixture = await GatewayFixture.create(test);
+    await fixture.publish(schoolTree);
+    const ignore = () => {};
+    const told = { logger: silent, loaded: ignore, failed: ignore, looked: ignore };
+    const watch = new CatalogueWatch({ volume: fixture.root, namespace, gateway: gatewayName, ...told });
+    await watch.start();
+    const endpoint = createEndpoint({ version: '0.0.0-test', logger: silent });
+    const access = accessRules(namespace, gatewayName, '127.0.0.1');
+    const app = createApp({ catalogue: watch, endpoint, access, metrics: createServerMetrics(), logger: silent });
+    test.after(() => Promise.all([app.close(), endpoint.close(), watch.close()]));
+    const stream = await listen(test, await app.listen({ host: '127.0.0.1', port: 0 }), everything);
+    const first = new WeakRef(watch.snapshot!);
+    await fixture.publish(changed({ alpha: 'Other.', gamma: 'Other.', hello: 'Other.' }));
+    await until('the notice', () => stream.told.length > 0);
+    await until('it is forgotten', () => {
+      collectGarbage();
+      return first.deref() === undefined;
+    });
   });
 
   it('may open so many streams and no more, and again as many when it has closed them', async (test) => {
