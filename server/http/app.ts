@@ -1,13 +1,6 @@
 // The HTTP face: /mcp for agents, probes and health for the cluster. Everything unusual is answered as JSON.
 import { setTimeout as pause } from 'node:timers/promises';
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { rpcCodes } from '../mcp/json-rpc.ts';
@@ -62,10 +55,6 @@ const refused: RequestLabels = { method: 'other', era: 'none' };
 
 export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
-    loggerInstance: options.logger as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request costs more than most answers do.
-    childLoggerFactory: (logger) => logger,
     bodyLimit,
     requestTimeout: requestWithinMs,
     connectionTimeout: silentForMs,
@@ -105,18 +94,19 @@ export function createApp(options: AppOptions): FastifyInstance {
       const { method, era } = labels ?? refused;
       options.metrics.request(method, era, seconds);
     }
-    if (options.logger.isLevelEnabled('debug')) {
+    if (logger.isLevelEnabled('debug')) {
       const route = request.routeOptions.url ?? 'unknown';
       const said = { http: request.method, route, status: reply.statusCode, ...(labels ?? refused), client, seconds };
-      request.log.debug(said, 'request');
+      logger.debug(said, 'request');
     }
     done();
   });
-  app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply));
+  app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply, logger));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'There is nothing here; MCP is at /mcp' }));
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+  // Both names, since the usual one is found at once and any other is searched for.
+  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (request, body, done) => {
     try {
       done(null, jsonBody(request.headers['content-type'], body as Buffer));
     } catch (error) {
@@ -136,6 +126,7 @@ function answerError(
   error: Error & { code?: string; statusCode?: number },
   request: FastifyRequest,
   reply: FastifyReply,
+  logger: Logger,
 ): FastifyReply {
   if (error instanceof Unauthorized) return answerUnauthorized(request, reply);
   const answer = (status: number, message: string, code?: number) => refuse(request, reply, status, message, code);
@@ -147,6 +138,6 @@ function answerError(
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return answer(error.statusCode, 'The request is not valid HTTP for this server', rpcCodes.invalidRequest);
   }
-  request.log.error({ err: error }, 'request failed');
+  logger.error({ err: error }, 'request failed');
   return answer(500, 'Internal error', rpcCodes.internalError);
 }
