@@ -44,6 +44,8 @@ export async function callersListener(options: CallersListenerOptions): Promise<
       handshakeTimeout: 5_000,
       headersTimeout: 5_000,
       requestTimeout: 10_000,
+      // How often Node looks whether one of them is over: left alone, every 30 s.
+      connectionsCheckingInterval: 1_000,
     },
     (request, response) => void answer(request, response, options),
   );

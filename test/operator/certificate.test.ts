@@ -1,5 +1,6 @@
 // The certificate of the operator's port for its servers: what it needs, and how another one takes its place.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,6 +86,23 @@ test('a certificate that is replaced is used without a restart; one that cannot 
   }
   await assert.rejects(shown(listener.port), { code: 'ECONNREFUSED' });
   assert.deepEqual(clock.waiting, []);
+});
+
+test('whoever connects and asks nothing, or never ends what he asks, has no place for long', async () => {
+  const tls = join(folder, 'silent');
+  await use(tls, 'silent');
+  const listener = await listen(tls, new FakeClock());
+  try {
+    const closed = ['', 'POST /reindex HTTP/1.1\r\nHost: operator\r\n'].map(async (head) => {
+      const socket = connect({ host: '127.0.0.1', port: listener.port, rejectUnauthorized: false });
+      await once(socket, 'secureConnect');
+      socket.write(head);
+      await once(socket.resume(), 'close', { signal: AbortSignal.timeout(10_000) });
+    });
+    await Promise.all(closed);
+  } finally {
+    await listener.close();
+  }
 });
 
 test('a folder without a certificate and its own key is refused, with what it must have', async () => {
