@@ -1,6 +1,7 @@
 // Publishers' discovery indexes as sources: every shape that is in use, what is fetched when, and what is hostile.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -47,21 +48,30 @@ async function tarred(files: Record<string, string | Buffer | { link: string }>)
 }
 
 /** A tar of one file whose name and size are what the header says. */
-function rawTar(name: string, content: Buffer, size = content.length): Buffer {
-  const header = Buffer.alloc(512);
-  header.write(name, 0);
-  header.write('0000644\0', 100);
-  header.write('0000000\0', 108);
-  header.write('0000000\0', 116);
-  header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
-  header.write('00000000000\0', 136);
-  header.write('        ', 148);
-  header.write('0', 156);
-  header.write('ustar\x0000', 257);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-  const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
-  return gzipSync(Buffer.concat([header, content, padding, Buffer.alloc(1024)]));
+const rawTar = (name: string, content: Buffer, size?: number): Buffer => tarOf([{ name, content, size }]);
+
+/** A tar of whatever entries; `type` as its header has it, that of a file when left out. */
+function tarOf(
+  entries: readonly { name: string; content: Buffer; size?: number | undefined; type?: string }[],
+): Buffer {
+  const blocks = entries.map(({ name, content, size = content.length, type = '0' }) => {
+    const header = Buffer.alloc(512);
+    header.write(name, 0);
+    header.write('0000644\0', 100);
+    header.write('0000000\0', 108);
+    header.write('0000000\0', 116);
+    header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
+    header.write('00000000000\0', 136);
+    header.write('        ', 148);
+    header.write(type, 156);
+    if (type !== '0') header.write('elsewhere', 157);
+    header.write('ustar\x0000', 257);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
+    return Buffer.concat([header, content, padding]);
+  });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
 
 const text = (files: Map<string, Buffer>): Record<string, string> =>
@@ -436,6 +446,60 @@ describe('bounds', () => {
     const { files, problems } = await looker.look();
     assert.deepEqual([...files.keys()], ['skills/one/SKILL.md']);
     assert.deepEqual(told(problems), ['NotFetched skills/bomb', 'NotFetched skills/liar', 'TooLarge skills/large']);
+  });
+
+  test('of files at one path in a tar the first is taken, and the second never comes into memory', async (t) => {
+    const publisher = await Publisher.start(t);
+    const begun = tarOf([
+      { name: 'SKILL.md', content: Buffer.from(one) },
+      { name: 'SKILL.md', content: Buffer.alloc(0), size: 150 * 2 ** 20 },
+    ]);
+    // A gzip of several goes on with the next one: nothing large is made here, so that what is measured is the look.
+    const bytes = Buffer.concat([begun, ...new Array<Buffer>(151).fill(gzipSync(Buffer.alloc(2 ** 20)))]);
+    publisher.answers.set(`${folder}/twice.tgz`, bytes);
+    publisher.index([{ name: 'twice', type: 'archive', description: 't', url: 'twice.tgz', digest: sha256(bytes) }]);
+    const looker = new Looker(publisher.url);
+    looker.limits = { files: 100, fileSize: 100_000, totalSize: 200_000_000 };
+    let most = 0;
+    const before = process.memoryUsage().arrayBuffers;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }, 5);
+    const { files, problems } = await looker.look().finally(() => clearInterval(watch));
+    assert.deepEqual(text(files), { 'skills/twice/SKILL.md': one });
+    assert.deepEqual(told(problems), ['SpecialFile skills/twice']);
+    assert(most < 75_000_000, `${most} bytes`);
+  });
+
+  test('a link in a tar that has the name of a file after it hides nothing of it', async (t) => {
+    const publisher = await Publisher.start(t);
+    const bytes = tarOf([
+      { name: 'SKILL.md', content: Buffer.alloc(0), type: '2' },
+      { name: 'SKILL.md', content: Buffer.from(one) },
+    ]);
+    publisher.answers.set(`${folder}/linked.tgz`, bytes);
+    publisher.index([{ name: 'linked', type: 'archive', description: 'l', url: 'linked.tgz', digest: sha256(bytes) }]);
+    const { files } = await new Looker(publisher.url).look();
+    assert.deepEqual(text(files), { 'skills/linked/SKILL.md': one });
+  });
+
+  test('what is too large leaves nothing on the disk', async (t) => {
+    const publisher = await Publisher.start(t);
+    const pieces = (_request: unknown, response: ServerResponse): void => {
+      response.writeHead(200);
+      for (let at = 0; at < 20; at++) response.write(Buffer.alloc(10_000));
+      response.end();
+    };
+    const names = ['a', 'b', 'c'];
+    for (const name of names) publisher.answers.set(`${folder}/${name}.zip`, pieces);
+    publisher.index(
+      names.map((name) => ({ name, type: 'archive', description: name, url: `${name}.zip`, digest: sha256(name) })),
+    );
+    const looker = new Looker(publisher.url);
+    looker.limits = { files: 100, fileSize: 50_000, totalSize: 100_000 };
+    const { problems, scratch } = await looker.look();
+    assert.deepEqual(told(problems), ['TooLarge skills/a', 'TooLarge skills/b', 'TooLarge skills/c']);
+    assert.deepEqual(scratch, []);
   });
 
   test('an archive of more files than anybody takes of a skill is left out', async (t) => {

@@ -161,6 +161,7 @@ async function eachTarEntry(
   wanted: ReadonlySet<string>,
 ): Promise<void> {
   const begun: Begun[] = [];
+  const left = new Set(wanted);
   let fault: Error | undefined;
   const parser = new Parser({
     strict: true,
@@ -170,7 +171,8 @@ async function eachTarEntry(
     onReadEntry(entry) {
       const one: Begun = { entry, content: undefined, isWhole: true };
       begun.push(one);
-      if (!wanted.has(withoutDot(entry.path))) return void entry.resume();
+      // The first file of a path alone, as it is listed: of those after it, nothing says how large they are.
+      if (!tarFiles.has(entry.type) || !left.delete(withoutDot(entry.path))) return void entry.resume();
       one.isWhole = false;
       one.content = flown(entry);
       entry.on('end', () => {

@@ -1,6 +1,6 @@
 // One document from a publisher: asked for with what is known of it, hashed as it comes, kept in a file where one is given.
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { UpstreamFault } from '../fault.ts';
 import type { GuardedClient, GuardedRequest, GuardedResponse } from '../guard/client.ts';
@@ -48,7 +48,7 @@ export function validatorsOf({ etag, 'last-modified': lastModified }: IncomingHt
 }
 
 /**
- * @param into the path of the file to write; undefined: it is only hashed
+ * @param into the path of the file to write, which is gone again for what is too large; undefined: it is only hashed
  * @throws UpstreamFault
  */
 export async function download(
@@ -79,6 +79,7 @@ export async function download(
     }
   } catch (error) {
     if (error instanceof UpstreamFault && error.reason === 'LimitExceeded') {
+      if (into !== undefined) await rm(into);
       return { found: 'tooLarge', size: request.maxBytes + 1 };
     }
     throw error;
