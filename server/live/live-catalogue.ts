@@ -83,6 +83,7 @@ export class LiveCatalogue implements CurrentCatalogue {
     for (const [name, source] of this.#sources) {
       if (isDeepStrictEqual(settings.get(name), source.setting)) continue;
       this.#sources.delete(name);
+      if (this.#overlay.forget(name)) this.#version += 1;
       void source.close();
     }
     for (const [name, live] of settings) if (live !== undefined) this.#sourceOf(name, live);
@@ -151,7 +152,7 @@ export class LiveCatalogue implements CurrentCatalogue {
     const refused = this.#refused.get(own);
     const has = (digest: string) => digest === file.digest || digest === served() || digest === refused?.get(file.path);
     const current = await source.current(placesOf(source.setting.subdirectory, own, file), has);
-    if (current === undefined || current.digest === served()) return;
+    if (current === undefined || current.digest === served() || this.#sources.get(name) !== source) return;
     let changed = false;
     if (current.digest === file.digest) changed = this.#overlay.remove(own, file.path);
     else if (current.bytes !== undefined) {
@@ -162,9 +163,10 @@ export class LiveCatalogue implements CurrentCatalogue {
     this.#version += 1;
   }
 
-  /** Resolves when the snapshot is that of the loaded catalogue and of the overlay as they are. Never rejects. */
+  /** Resolves when the snapshot is that of the loaded catalogue and has all that is in the overlay now. Never rejects. */
   async #settle(): Promise<void> {
-    while (!this.#isSettled()) {
+    const wanted = this.#version;
+    while (!this.#isSettled(wanted)) {
       this.#deriving ??= this.#derive().finally(() => {
         this.#deriving = undefined;
       });
@@ -172,10 +174,11 @@ export class LiveCatalogue implements CurrentCatalogue {
     }
   }
 
-  #isSettled(): boolean {
+  /** @param wanted a state of the overlay; what has come since is waited for by nobody else, or a busy source would hold all up */
+  #isSettled(wanted: number): boolean {
     const { loaded } = this.#options.base;
     if (loaded === undefined) return true;
-    return this.#derived?.base === loaded && this.#derived.version === this.#version;
+    return this.#derived?.base === loaded && this.#derived.version >= wanted;
   }
 
   async #derive(): Promise<void> {
@@ -193,13 +196,14 @@ export class LiveCatalogue implements CurrentCatalogue {
   }
 
   async #over(base: Loaded): Promise<Snapshot> {
-    const { sources } = this.#overlay;
+    const layer = this.#overlay.layer();
+    const { sources } = layer;
     if (sources.size === 0) return base.snapshot;
-    const content = this.#overlay.reader(base.snapshot.content);
+    const content = layer.reader(base.snapshot.content);
     const catalogues = new Map(base.catalogues);
     for (const name of sources) {
       const catalogue = base.catalogues.get(name);
-      if (catalogue !== undefined) catalogues.set(name, await this.#overlay.over(catalogue, this.#origins));
+      if (catalogue !== undefined) catalogues.set(name, await layer.over(catalogue, this.#origins));
     }
     return await buildSnapshot(base.snapshot.index, catalogues, content, base.snapshot, sources);
   }

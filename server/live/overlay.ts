@@ -85,6 +85,34 @@ export class Overlay {
     for (const { row, path } of [...this.#order]) if (!there.has(row)) this.remove(row, path);
   }
 
+  /** Forgets what lies over a source. @returns whether there was anything */
+  forget(source: string): boolean {
+    const own = [...this.#order].filter((newer) => newer.source === source);
+    for (const { row, path } of own) this.remove(row, path);
+    return own.length > 0;
+  }
+
+  /** What lies over the catalogue now; it stays so, whatever comes and goes while it is used. */
+  layer(): Layer {
+    return new Layer([...this.#order]);
+  }
+}
+
+/** Newer files as they were at one moment: the rows that tell their digests, and the bytes that have these. */
+export class Layer {
+  readonly sources: ReadonlySet<string>;
+  readonly #newer = new Map<Row, Map<string, Newer>>();
+  readonly #bytes: ReadonlyMap<string, Buffer>;
+
+  constructor(all: readonly Newer[]) {
+    this.sources = new Set(all.map(({ source }) => source));
+    this.#bytes = new Map(all.map(({ digest, bytes }) => [digest, bytes]));
+    for (const newer of all) {
+      const files = this.#newer.get(newer.row) ?? new Map<string, Newer>();
+      this.#newer.set(newer.row, files.set(newer.path, newer));
+    }
+  }
+
   /**
    * A catalogue with the newer files in it. Rows without any are the same objects.
    * @param origins is told of each new row which one it came from
@@ -110,10 +138,9 @@ export class Overlay {
     return { ...catalogue, artifacts, files };
   }
 
-  /** Reads the newer bytes as they are now, also after they have gone from here, and everything else from the volume. */
+  /** Reads the newer bytes, also after the overlay has lost them, and everything else from the volume. */
   reader(below: ContentReader): ContentReader {
-    const bytes = new Map([...this.#order].map((newer) => [newer.digest, newer.bytes]));
-    return { read: (digest) => Promise.resolve(bytes.get(digest) ?? below.read(digest)) };
+    return { read: (digest) => Promise.resolve(this.#bytes.get(digest) ?? below.read(digest)) };
   }
 }
 

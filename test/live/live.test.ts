@@ -219,6 +219,22 @@ describe('with Apache', () => {
     assert.deepEqual(asked(dav), []);
   });
 
+  test('a source that is no longer Live is served from the volume, as every replica has it', async () => {
+    await one();
+    await using gateway = await liveGateway(dav);
+    await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 0);
+    assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    await dav.stop();
+    try {
+      const spec = { url: dav.sourceUrl(), cache: 'Snapshot', secretRef: { name: 'cloud' } };
+      gateway.operator.cluster.source('notes', { spec });
+      await eventually('it is no longer Live', async () => (await gateway.health()).sources.notes.live === undefined);
+      await eventually('the volume is served', async () => (await gateway.read(loki)) === skillText('loki'));
+    } finally {
+      await dav.listen();
+    }
+  });
+
   test('an edit that is taken back upstream is what the catalogue has again', async () => {
     await one();
     await using gateway = await liveGateway(dav);
