@@ -326,6 +326,26 @@ test('a file without ETag and time is compared by its bytes at every look', asyn
   assert.notEqual(await probeDav(url, { memory }), revision);
 });
 
+test('an ETag of more than a thousand characters is none: it proves nothing, and is kept nowhere', async (t) => {
+  const etag = `"${'e'.repeat(2 ** 20)}"`;
+  const properties = `<d:resourcetype/><d:getcontentlength>3</d:getcontentlength><d:getetag>${etag}</d:getetag>`;
+  const { url, paths } = await fake(t, {
+    'PROPFIND /dav/': multistatus(folder('/dav/'), response('/dav/a.md', propstat(properties))),
+    'GET /dav/a.md': 'one',
+  });
+  const memory = newMemory();
+  const { revision } = await lookDav(url, { memory });
+  assert((await memory.load())!.length < 2000);
+  paths.set('GET /dav/a.md', 'two');
+  assert.notEqual(await probeDav(url, { memory }), revision);
+});
+
+test('the name of a row that may not be seen is as short as any other', async (t) => {
+  const denied = `<d:response><d:href>/dav/${'n'.repeat(2000)}</d:href><d:status>HTTP/1.1 403 Forbidden</d:status></d:response>`;
+  const { url } = await fake(t, { 'PROPFIND /dav/': multistatus(folder('/dav/'), denied) });
+  await assert.rejects(lookDav(url), fault('LimitExceeded', /1024 bytes in a path/));
+});
+
 test('a forced look reads again what no ETag proves, and nothing else', async (t) => {
   const weak = response('/dav/weak.md', propstat(fileProperties('weak').replace('"e-weak"', 'W/"w"')));
   const { url, requests } = await fake(t, {

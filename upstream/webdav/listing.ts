@@ -107,7 +107,7 @@ export class FolderListing {
       });
       return;
     }
-    const etag = properties.get('getetag');
+    const etag = etagOf(properties.get('getetag'));
     const size = properties.get('getcontentlength');
     const modified = Date.parse(properties.get('getlastmodified') ?? '');
     const folder = collection ?? slash;
@@ -121,6 +121,13 @@ export class FolderListing {
     });
   }
 }
+
+/** Characters; a longer one is as good as none, and whoever sends it wants memory. */
+const longestEtag = 1024;
+
+/** A copy, since what is cut from a listing keeps the text around it in memory. */
+const etagOf = (text: string | undefined): string | undefined =>
+  text === undefined || text.length > longestEtag ? undefined : Buffer.from(text).toString();
 
 /** M and S: mounted or shared from elsewhere, where changes may be noticed only when somebody looks. */
 const isDeep = (permissions: string | undefined): boolean => permissions !== undefined && !/[MS]/.test(permissions);

@@ -51,6 +51,7 @@ export async function walkFolders(
     entries += folder.entries.length + folder.remarks.length;
     if (entries > treeCaps.entries) throw beyond(`${treeCaps.entries} entries`);
     folders.set(path, folder);
+    for (const { name } of folder.remarks) if (name !== undefined) checkPath(join(path, name));
     const entriesBefore = new Map(before?.entries.map((entry) => [entry.name, entry]));
     for (const entry of folder.entries) {
       await pace();
