@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { GuardedClient } from '../../upstream/guard/client.ts';
+import { webDavAddress } from '../../upstream/webdav/address.ts';
+import { Authentication } from '../../upstream/webdav/authentication.ts';
+import { WebDavServer } from '../../upstream/webdav/server.ts';
 import { newMemory } from '../fixtures/git-look.ts';
 import { fault, serve } from '../fixtures/http.ts';
 import { type DavLookOptions, lookDav, probeDav } from '../fixtures/webdav-look.ts';
@@ -446,6 +450,18 @@ test('a listing of more than 16 MiB is LimitExceeded, while it streams', async (
   });
   await assert.rejects(lookDav(url), fault('LimitExceeded'));
   assert(sent < 2 ** 25, `${sent} bytes were sent`);
+});
+
+test('what is said of one file is at most 1 MiB', async (t) => {
+  const long = `${multistatus(file('/dav/a.md', 'a'))}${' '.repeat(2 ** 20)}`;
+  const { url } = await fake(t, { 'PROPFIND /dav/a.md': long });
+  const address = webDavAddress(url);
+  assert(address.ok);
+  const client = new GuardedClient({ allowLoopback: true, deniedCidrs: [] });
+  t.after(() => client.close());
+  const authentication = new Authentication(address.url, 'me', 'secret');
+  const server = new WebDavServer({ url: address.url, client, authentication, received: () => {} });
+  await assert.rejects(server.look('a.md', AbortSignal.timeout(5000)), fault('LimitExceeded'));
 });
 
 test('a tree without end is LimitExceeded', async (t) => {

@@ -20,6 +20,8 @@ export interface WebDavServerOptions {
 
 /** Bytes of one listing. */
 export const mostListed = 16 * 2 ** 20;
+/** Bytes of what is said of one thing: servers of skills ask about many at once. */
+const mostLooked = 2 ** 20;
 
 export interface FolderAnswer {
   /** SHA-256 of the listing, hex. */
@@ -150,7 +152,7 @@ export class WebDavServer {
       url,
       headers,
       body: propfindBody,
-      maxBytes: mostListed,
+      maxBytes: depth === 0 ? mostLooked : mostListed,
       signal,
     });
     if (response.status !== 207) {
