@@ -34,6 +34,8 @@ const bodyLimit = 256 * 1024;
 const longestUrl = 8192;
 /** A request that is not there whole by then is cut off. */
 const requestWithinMs = 30_000;
+/** How often Node looks whether that time is over: left alone, every 30 s. */
+const lookEveryMs = 2_000;
 /** A connection on which nothing moves for so long is cut: a client that does not read its answer keeps it in memory. */
 const silentForMs = 90_000;
 
@@ -57,6 +59,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     bodyLimit,
     requestTimeout: requestWithinMs,
+    // Node takes the longer of the two times for the whole request, whichever it is.
+    http: { headersTimeout: requestWithinMs, connectionsCheckingInterval: lookEveryMs },
     connectionTimeout: silentForMs,
     clientErrorHandler: clientErrorHandler(options.logger),
     // Before there is a route there are no hooks. Fastify's own words would repeat the URL.

@@ -213,6 +213,8 @@ describe('a client that does not read its answer', () => {
     });
     test.after(() => app.close());
     assert.ok(app.server.timeout > 60_000 && app.server.timeout <= 120_000, `${app.server.timeout} ms`);
+    const { headersTimeout, requestTimeout } = app.server;
+    assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 30_000, requestTimeout: 30_000 });
     // The real time is too long to wait for.
     app.server.timeout = 200;
     await app.listen({ host: '127.0.0.1', port: 0 });
