@@ -229,7 +229,9 @@ describe('a client that does not read its answer', () => {
       params: { uri: 'skill://big/a/big.md' },
     });
     const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
-    socket.pause().write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+    // More than the buffers of any system between the two take.
+    const answers = 16;
+    socket.pause().write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(answers));
     const [served] = (await accepted) as [Socket];
     await until('the connection is cut', () => served.destroyed);
     assert.ok(served.bytesWritten > 0, 'its answer had begun');
