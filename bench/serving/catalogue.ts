@@ -75,7 +75,9 @@ async function publishOne(volume: Volume, source: number, skills: number, varian
   };
 }
 
-/** A tree in memory: each skill a SKILL.md, every fourth with two files beside it. */
+const prompts = 3;
+
+/** A tree in memory: each skill a SKILL.md, every fourth with two files beside it; and a few prompts. */
 function treeOf(source: number, skills: number, variant: number): Tree {
   const random = new Random(1000 * source + variant);
   const files = new Map<string, Buffer>();
@@ -86,6 +88,12 @@ function treeOf(source: number, skills: number, variant: number): Tree {
     if (Math.floor(number / sources) % 4 !== 0) continue;
     files.set(`${folder}/references/details.md`, Buffer.from(random.text(600)));
     files.set(`${folder}/scripts/run.sh`, Buffer.from(`#!/bin/sh\n${random.text(200)}\n`));
+  }
+  for (let number = 0; number < prompts; number++) {
+    files.set(
+      `prompts/prompt-${number}.md`,
+      Buffer.from(`---\ndescription: Prompt ${number}.\n---\n${random.text(400)}\n`),
+    );
   }
   return {
     revision: `main@sha1:${String(variant).padStart(40, '0')}`,

@@ -25,6 +25,20 @@ export const readSkill = (era: Era, number: number): McpRequest => {
 
 export const listResources = (era: Era): McpRequest => request(era, 'resources/list');
 
+export const listSkills = (era: Era): McpRequest => request(era, 'skills/list');
+
+export const listPrompts = (era: Era): McpRequest => request(era, 'prompts/list');
+
+/** How a client of either era begins. */
+export const begin = (era: Era): McpRequest =>
+  era === 'modern'
+    ? request(era, 'server/discover')
+    : request(era, 'initialize', {
+        protocolVersion: legacyVersion,
+        capabilities: {},
+        clientInfo: { name: 'bench', version: '1' },
+      });
+
 /** As a client that knows only tools asks, so that there are some. */
 export const listTools = (era: Era): McpRequest => request(era, 'tools/list', {}, {}, '?resources=off');
 
