@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { Logger } from 'pino';
 import type { GuardOptions } from '../upstream/guard/client.ts';
+import { noDownloads } from './downloads/downloads.ts';
 import { accessRules } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { LiveCatalogue } from './live/live-catalogue.ts';
@@ -81,6 +82,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     endpoint,
     access: accessRules(options.namespace, options.gateway, host),
     metrics,
+    downloads: noDownloads,
     logger,
     reindex: options.reindex,
     reindexForAnyone: options.reindexForAnyone,

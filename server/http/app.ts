@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { Downloads } from '../downloads/downloads.ts';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { rpcCodes } from '../mcp/json-rpc.ts';
 import type { ServerMetrics } from '../metrics.ts';
@@ -24,6 +25,7 @@ export interface AppOptions extends Pick<ReindexOptions, 'reindex' | 'reindexFor
   endpoint: Endpoint;
   access: AccessRules;
   metrics: ServerMetrics;
+  downloads: Downloads;
   logger: Logger;
   /** As in ServerOptions. */
   lingerMs?: number;

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Touched } from '../answers/read.ts';
 import { Budget } from '../budget.ts';
+import type { Downloads } from '../downloads/downloads.ts';
 import { askedFiles, bytesAsked } from '../live/asked.ts';
 import { listenMethod } from '../mcp/change-stream.ts';
 import type { Asked, Endpoint } from '../mcp/endpoint.ts';
@@ -19,6 +20,7 @@ export interface McpOptions {
   catalogue: CurrentCatalogue;
   endpoint: Endpoint;
   metrics: ServerMetrics;
+  downloads: Downloads;
   logger: Logger;
   streams: ChangeStreams;
   /** Whether the server was told to stop. */
@@ -30,7 +32,7 @@ const answerWithinMs = 60_000;
 const inMemory = 16 * 1024 * 1024;
 
 export function addMcp(app: FastifyInstance, options: McpOptions): void {
-  const { catalogue, endpoint, metrics, logger, streams, isClosing } = options;
+  const { catalogue, endpoint, metrics, downloads, logger, streams, isClosing } = options;
   const budget = new Budget(inMemory);
   const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
   app.post('/mcp', async (request, reply) => {
@@ -50,7 +52,7 @@ export function addMcp(app: FastifyInstance, options: McpOptions): void {
       const fresh = await catalogue.fresh?.(snapshot, askedFiles(wish.view, request.body));
       if (fresh !== undefined && fresh !== snapshot) wish = wishOf(request, fresh);
     }
-    const context = { era: asked.era, ...wish, logger, read };
+    const context = { era: asked.era, ...wish, logger, read, downloads };
     if (endpoint.wantsStream(asked)) return listen(request, reply, asked, context);
     const kept = endpoint.kept(asked, context);
     if (kept !== undefined) return sendAnswer(reply, kept, isClosing());

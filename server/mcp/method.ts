@@ -6,6 +6,7 @@ import { ContentUnavailable } from '../../catalogue/content.ts';
 import { BadCursor } from '../answers/cursor.ts';
 import type { Touched } from '../answers/read.ts';
 import type { Choices } from '../choices.ts';
+import type { Downloads } from '../downloads/downloads.ts';
 import type { View } from '../view.ts';
 
 /** `modern`: 2026-07-28 and later, a request says so itself. `legacy`: those that begin with `initialize`. */
@@ -19,6 +20,7 @@ export interface RequestContext {
   logger: Logger;
   /** Told of everything that was read. */
   read(touched: Touched): void;
+  downloads: Downloads;
 }
 
 export interface Method {

@@ -8,6 +8,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import pino from 'pino';
 import { digestOf } from '../../catalogue/digest.ts';
+import { noDownloads } from '../../server/downloads/downloads.ts';
 import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
 import { viewOf } from '../../server/http/request-view.ts';
@@ -319,6 +320,7 @@ describe('a page', () => {
       endpoint,
       access: accessRules(namespace, gatewayName, '127.0.0.1'),
       metrics: createServerMetrics(),
+      downloads: noDownloads,
       logger: silent,
     });
     app.get('/page', { config: { access: 'page' } }, async (asked) => viewOf(asked, watch.snapshot!).skills.length);

@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import Fastify from 'fastify';
+import { noDownloads } from '../../server/downloads/downloads.ts';
 import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
 import { ChangeStreams } from '../../server/http/change-streams.ts';
@@ -323,7 +324,14 @@ describe('a client that listens', () => {
     await watch.start();
     const endpoint = createEndpoint({ version: '0.0.0-test', logger: silent });
     const access = accessRules(namespace, gatewayName, '127.0.0.1');
-    const app = createApp({ catalogue: watch, endpoint, access, metrics: createServerMetrics(), logger: silent });
+    const app = createApp({
+      catalogue: watch,
+      endpoint,
+      access,
+      metrics: createServerMetrics(),
+      downloads: noDownloads,
+      logger: silent,
+    });
     test.after(() => Promise.all([app.close(), endpoint.close(), watch.close()]));
     const stream = await listen(test, await app.listen({ host: '127.0.0.1', port: 0 }), everything);
     const first = new WeakRef(watch.snapshot!);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { noDownloads } from '../../server/downloads/downloads.ts';
 import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
@@ -207,6 +208,7 @@ describe('a hot answer', () => {
           },
           access: accessRules(namespace, gatewayName, '127.0.0.1'),
           metrics,
+          downloads: noDownloads,
           logger: silent,
           reindex: undefined,
           reindexForAnyone: undefined,

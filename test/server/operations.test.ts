@@ -5,6 +5,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { before, describe, it } from 'node:test';
 import pino from 'pino';
+import { noDownloads } from '../../server/downloads/downloads.ts';
 import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
@@ -209,6 +210,7 @@ describe('a client that does not read its answer', () => {
       endpoint: createEndpoint({ version: '0', logger: silent }),
       access: accessRules(namespace, gatewayName, '127.0.0.1'),
       metrics: createServerMetrics(),
+      downloads: noDownloads,
       logger: silent,
     });
     test.after(() => app.close());
