@@ -9,19 +9,23 @@ export interface Choices {
   resourceTools: boolean;
   /** The client has no prompts, so it is shown tools for them: `X-MCP-Prompts: off`, else `?prompts=off`. */
   promptTools: boolean;
+  /** The client is shown the tools of openkata's vocabulary: `X-MCP-Artifacts: on`, else `?artifacts=on`. */
+  artifactTools: boolean;
 }
 
+const onWords = new Set(['on', 'true', '1', 'yes']);
 const offWords = new Set(['off', 'false', '0', 'no', 'none']);
 
 export function requestChoices(headers: IncomingHttpHeaders, query: URLSearchParams): Choices {
   const listing = headerValue(headers, 'x-skill-listing') ?? queryValue(query, 'skills');
-  const isOff = (what: string): boolean => {
+  const isOneOf = (words: ReadonlySet<string>, what: string): boolean => {
     const word = headerValue(headers, `x-mcp-${what}`) ?? queryValue(query, what);
-    return word !== undefined && offWords.has(word.toLowerCase());
+    return word !== undefined && words.has(word.toLowerCase());
   };
   return {
     fullListing: listing?.toLowerCase() === 'full',
-    resourceTools: isOff('resources'),
-    promptTools: isOff('prompts'),
+    resourceTools: isOneOf(offWords, 'resources'),
+    promptTools: isOneOf(offWords, 'prompts'),
+    artifactTools: isOneOf(onWords, 'artifacts'),
   };
 }

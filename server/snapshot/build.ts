@@ -3,7 +3,7 @@ import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index, IndexSource, LibrarySetting } from '../../catalogue/index-file.ts';
 import { byCodePoint } from '../../catalogue/names.ts';
 import { Slices } from '../../catalogue/slices.ts';
-import type { ArtifactKind, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
+import type { ArtifactKind, ArtifactRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
 import { keyedFiles } from './keys.ts';
 import {
   type Artifact,
@@ -44,6 +44,7 @@ export async function buildSnapshot(
         before !== undefined && !anew.has(source.name) && sameContent(before, source, libraryTags, previous!)
           ? before.content
           : await sourceContent(source, libraryTags, catalogues, slices),
+      problems: catalogues.get(source.name)?.problems ?? [],
     });
   }
 
@@ -121,16 +122,28 @@ async function sourceContent(
   const catalogue = catalogues.get(source.name);
   if (catalogue === undefined) return content;
   const moves = new Map(source.moves.map((move) => [`${move.kind} ${move.from}`, move]));
-  const taken: ByKind<Set<string>> = { skill: new Set(), prompt: new Set(), rule: new Set(), profile: new Set() };
+  const versionsAt: ByKind<Map<string, ArtifactRow[]>> = {
+    skill: new Map(),
+    prompt: new Map(),
+    rule: new Map(),
+    profile: new Map(),
+  };
   for (const row of catalogue.artifacts) {
     if (slices.over) await slices.turn();
     const { kind } = row;
-    if (!isKind(kind) || taken[kind].has(row.address)) continue;
-    taken[kind].add(row.address);
+    if (!isKind(kind)) continue;
+    const newer = versionsAt[kind].get(row.address);
+    if (newer !== undefined) {
+      newer.unshift(row);
+      continue;
+    }
+    const versions = [row];
+    versionsAt[kind].set(row.address, versions);
     const move = moves.get(`${kind} ${row.address}`);
     const address = move === undefined ? row.address : move.to;
     if (address === undefined) continue;
-    found[kind].push({ kind, from: content, address, qualified: `${source.library}${places[kind]}${address}`, row });
+    const qualified = `${source.library}${places[kind]}${address}`;
+    found[kind].push({ kind, from: content, address, qualified, row, versions });
   }
   for (const row of catalogue.files) {
     if (slices.over) await slices.turn();

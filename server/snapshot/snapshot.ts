@@ -1,7 +1,7 @@
 // The snapshot: one loaded catalogue, immutable, with everything sorted and every address in a table.
 import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index, IndexSource } from '../../catalogue/index-file.ts';
-import type { ArtifactKind, ArtifactRow, FileRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
+import type { ArtifactKind, ArtifactRow, FileRow, PackFileRow, ProblemRow } from '../../catalogue/source-catalogue.ts';
 
 /** The kinds of artifact that a server knows; rows of any other are passed over. */
 export const artifactKinds = ['skill', 'prompt', 'rule', 'profile'] as const satisfies readonly ArtifactKind[];
@@ -32,7 +32,10 @@ export interface Artifact {
    * `<library>/_rules/<address>`, `<library>/_profiles/<address>`; of a prompt its name, `<library>_<address>`.
    */
   qualified: string;
+  /** The newest version: what addresses, lists and indexes speak of. */
   row: ArtifactRow;
+  /** Every version, from the oldest to the newest. */
+  versions: readonly ArtifactRow[];
 }
 
 export interface PackFile {
@@ -64,6 +67,8 @@ export interface Library {
 export interface Source {
   settings: IndexSource;
   content: SourceContent;
+  /** What its harvest had to say, worst first. */
+  problems: readonly ProblemRow[];
 }
 
 export interface Snapshot {
