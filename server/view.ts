@@ -8,6 +8,7 @@ import {
   type Library,
   type PackFile,
   type Snapshot,
+  type Source,
   type SourceContent,
 } from './snapshot/snapshot.ts';
 
@@ -33,6 +34,10 @@ export interface View {
   groups: ReadonlyMap<string, readonly Artifact[]>;
   sees(artifact: Artifact): boolean;
   seesFile(file: PackFile): boolean;
+  /** Sources that may give something to it, those that have nothing to give now among them. */
+  sources: readonly Source[];
+  /** Whether nothing of a source is out of scope: only then may it be told what is wrong in it. */
+  seesWhole(source: Source): boolean;
   /**
    * How long an answer may be kept, in milliseconds: the shortest refresh in scope, at most 300 s; 60 s with none; not at
    * all where a source in scope is read live.
@@ -120,6 +125,8 @@ function makeView(snapshot: Snapshot, scope: Scope, key: string): View {
     groups: everything ? snapshot.groups : groupsSeen(snapshot, seesSkill),
     sees,
     seesFile,
+    sources: inScope,
+    seesWhole: ({ content }) => grouped.length === 0 && artifactKinds.every((kind) => sources[kind].has(content)),
     ttlMs: ttlOf(inScope.map(({ settings }) => settings)),
   };
 }
