@@ -1,9 +1,8 @@
 // Reads a gateway's index.json, opened anew each time: a kept descriptor would show the file that was renamed over.
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Index, indexDigest, indexFormat, indexSchema } from './index-file.ts';
 import { indexPath } from './layout.ts';
-import { CatalogueUnreadable, checkFormat, unreadable } from './unreadable.ts';
+import { CatalogueUnreadable, checkFormat } from './unreadable.ts';
+import { readWhole } from './whole-file.ts';
 
 /** The largest index.json that is read, in bytes. */
 const longestIndex = 64 * 1024 * 1024;
@@ -15,12 +14,7 @@ const longestIndex = 64 * 1024 * 1024;
  */
 export async function readIndex(root: string, namespace: string, name: string): Promise<Index> {
   const path = indexPath(namespace, name);
-  let text: string;
-  try {
-    text = await readWhole(root, path);
-  } catch (error) {
-    throw unreadable(path, error);
-  }
+  const text = await readWhole(root, path, longestIndex);
   let content: unknown;
   try {
     content = JSON.parse(text);
@@ -40,17 +34,4 @@ export async function readIndex(root: string, namespace: string, name: string): 
     throw new CatalogueUnreadable('Corrupt', path, 'does not match its own digest: let the operator publish it again');
   }
   return parsed.data;
-}
-
-async function readWhole(root: string, path: string): Promise<string> {
-  const handle = await open(join(root, path), 'r');
-  try {
-    const { size } = await handle.stat();
-    if (size > longestIndex) {
-      throw new CatalogueUnreadable('Corrupt', path, `has ${size} bytes, at most ${longestIndex} are read`);
-    }
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
 }

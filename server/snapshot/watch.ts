@@ -1,11 +1,11 @@
 // Watches index.json by opening it every second, and swaps the snapshot in force by one assignment.
 // What is missing, corrupt or newer than this version changes nothing that is served; it is said once, and kept as state.
-import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { indexPath } from '../../catalogue/layout.ts';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
 import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
+import { fileIdentity } from './file-identity.ts';
 import { type Loaded, loadCatalogue } from './load.ts';
 import { type Snapshot, servedCounts } from './snapshot.ts';
 
@@ -34,8 +34,6 @@ export interface WatchOptions {
 const lookEveryMs = 1000;
 /** The longest that a file which could not be loaded is left alone before it is tried again, unless it changes. */
 const longestPauseMs = 30_000;
-/** A file younger than this may change again within the resolution of its times. */
-const racyMs = 2000;
 
 export class CatalogueWatch {
   readonly #options: WatchOptions;
@@ -148,21 +146,5 @@ export class CatalogueWatch {
       `catalogue not loaded, ${serving === undefined ? 'nothing is served yet' : 'what is served stays'}`,
     );
     this.#options.failed(fault);
-  }
-}
-
-/** Undefined when the file may have changed without its identity showing it, or is not there. */
-async function fileIdentity(path: string): Promise<string | undefined> {
-  let handle: FileHandle;
-  try {
-    handle = await open(path, 'r');
-  } catch {
-    return undefined;
-  }
-  try {
-    const { dev, ino, size, mtimeMs, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
-    return Date.now() - Number(mtimeMs) < racyMs ? undefined : `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
-  } finally {
-    await handle.close();
   }
 }

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
-import { askOperator } from '../../server/reindex/operator-client.ts';
+import { type OperatorAddress, operatorClient } from '../../server/operator/client.ts';
+import { reindexByOperator } from '../../server/reindex/ask-operator.ts';
 import type { Reindex } from '../../server/reindex/reindex.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { certificate } from '../kubernetes/certificates.ts';
@@ -258,8 +259,8 @@ describe('the operator', () => {
   const authorizations: (string | undefined)[] = [];
   const ca = (): string => join(folder, 'operator.crt');
   const tokenFile = (): string => join(folder, 'token');
-  const ask = (more: Partial<Parameters<typeof askOperator>[0]> = {}, signal = AbortSignal.timeout(10_000)) =>
-    askOperator({ url, ca: ca(), token: tokenFile(), ...more })(signal);
+  const ask = (more: Partial<OperatorAddress> = {}, signal = AbortSignal.timeout(10_000)) =>
+    reindexByOperator(operatorClient({ url, ca: ca(), token: tokenFile(), ...more }))(signal);
   const answers = (status: number, body: string): void => {
     answer = (_request, response) => void response.writeHead(status).end(body);
   };
