@@ -7,6 +7,10 @@ export const indexPath = (namespace: string, name: string): string => `${gateway
 export const historyPath = (namespace: string, name: string): string =>
   `${gatewayFolder(namespace, name)}/history.json`;
 
+/** How often a gateway's artifacts were taken, as its servers told. */
+export const downloadsPath = (namespace: string, name: string): string =>
+  `${gatewayFolder(namespace, name)}/downloads.json`;
+
 export const gatewayFolder = (namespace: string, name: string): string => `gateways/${namespace}/${name}`;
 
 /** Everything that one source has published, and the operator's own record of it. */

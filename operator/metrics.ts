@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { SourceState } from '../catalogue/index-file.ts';
 import type { Counts } from '../catalogue/source-catalogue.ts';
 import { type GitReader, gitReaders } from '../upstream/git/repository.ts';
+import type { DownloadsMetrics } from './downloads/keeper.ts';
 import type { ObjectKey } from './kubernetes/cluster.ts';
 import type { WatchMetrics } from './kubernetes/list-watch.ts';
 import type { ControllerMetrics } from './reconcile/controller.ts';
@@ -29,6 +30,7 @@ export interface OperatorMetrics {
   /** The metrics of one controller; each name is asked for once. */
   controller(name: string): ControllerMetrics;
   sources: SourceMetrics;
+  downloads: DownloadsMetrics;
   /** @param bytes of catalogues and segments on the volume */
   volumeBytes(bytes: number): void;
 }
@@ -51,6 +53,7 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     watches: watchMetrics(registry),
     controller: controllerMetrics(registry),
     sources: sourceMetrics(registry),
+    downloads: downloadsMetrics(registry),
     volumeBytes: (bytes) => volume.set(bytes),
   };
 }
@@ -218,6 +221,22 @@ function queueMetrics(registry: Registry): (name: string) => QueueMetrics {
       watch: (read) => running.set(name, read),
     };
   };
+}
+
+function downloadsMetrics(registry: Registry): DownloadsMetrics {
+  const batches = new Counter({
+    name: 'lyceum_download_batches_total',
+    help: 'Batches of downloads that servers sent: kept, repeated, refused, or failed and sent again.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  const unknown = new Counter({
+    name: 'lyceum_downloads_unknown_total',
+    help: 'Downloads in them of what their gateway does not have, which are not kept.',
+    registers: [registry],
+  });
+  for (const result of ['kept', 'repeated', 'refused', 'failed']) batches.inc({ result }, 0);
+  return { batch: (result) => batches.inc({ result }), unknown: (times) => unknown.inc(times) };
 }
 
 const artifactKinds = ['skills', 'prompts', 'rules', 'profiles'] as const;

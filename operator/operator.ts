@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { GuardOptions } from '../upstream/guard/client.ts';
 import type { Limits } from '../upstream/limits.ts';
 import { systemClock } from './clock.ts';
+import { DownloadsKeeper, type Kept } from './downloads/keeper.ts';
 import { GatewayPods } from './gateway/gateway-pods.ts';
 import { GatewayReconciler } from './gateway/gateway-reconciler.ts';
 import { type Reindexed, type ReindexRefusal, reindex } from './gateway/reindex.ts';
@@ -40,6 +41,8 @@ export interface RunningOperator {
   reconcileGateway(key: ObjectKey): void;
   /** Looks now at every source that a gateway selects. @throws when the operator stops meanwhile */
   reindex(gateway: ObjectKey): Promise<Reindexed | ReindexRefusal>;
+  /** Keeps what a server of a gateway counted. @throws when it cannot be kept now: it may be sent again */
+  countDownloads(gateway: ObjectKey, batch: unknown): Promise<Kept>;
   /** Stops taking work, aborts fetches, waits for what is under way. */
   close(): Promise<void>;
 }
@@ -78,6 +81,13 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     pods:
       children && options.pods && new GatewayPods({ children, settings: options.pods, now: () => clock.now(), log }),
     now: () => clock.now(),
+    log,
+  });
+  const downloads = new DownloadsKeeper({
+    volume,
+    artifacts: (gateway) => gateways.artifacts(gateway),
+    metrics: metrics.downloads,
+    clock,
     log,
   });
   const sourceController = new Controller({
@@ -172,9 +182,11 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
         generation: (key) => gateways.generation(key),
         stop: signal,
       }),
+    countDownloads: (gateway, batch) => downloads.keep(gateway, batch),
     async close() {
       stop.abort();
       await running;
+      await downloads.close();
       await backends.close();
     },
   };

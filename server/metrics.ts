@@ -1,10 +1,11 @@
 // The server's metrics, in a registry of its own.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ReadKind } from './answers/read.ts';
+import type { DownloadsMetrics } from './downloads/counted-downloads.ts';
 import type { ArtifactCounts } from './snapshot/snapshot.ts';
 import type { LookResult } from './snapshot/watch.ts';
 
-export interface ServerMetrics {
+export interface ServerMetrics extends DownloadsMetrics {
   registry: Registry;
   catalogueLoaded(generation: number, counts: ArtifactCounts, seconds: number): void;
   catalogueFailed(reason: string): void;
@@ -121,8 +122,33 @@ export function createServerMetrics(): ServerMetrics {
     help: 'Streams of change notices that are open.',
     registers,
   });
+  const downloads = new Counter({
+    name: 'lyceum_downloads_total',
+    help: 'Artifacts that were taken whole, by kind, library and way: install or archive.',
+    labelNames: ['kind', 'library', 'what'],
+    registers,
+  });
+  const lost = new Counter({
+    name: 'lyceum_downloads_lost_total',
+    help: 'Downloads that are in no count: too many artifacts waited for the operator, or it did not take them.',
+    registers,
+  });
+  let unconfirmed = (): number => 0;
+  new Gauge({
+    name: 'lyceum_downloads_unconfirmed',
+    help: 'Downloads that the operator has not kept yet.',
+    registers,
+    collect() {
+      this.set(unconfirmed());
+    },
+  });
   return {
     registry,
+    downloaded: (kind, library, what) => downloads.inc({ kind, library, what }),
+    downloadsLost: (times) => lost.inc(times),
+    watchUnconfirmed: (read) => {
+      unconfirmed = read;
+    },
     catalogueLoaded(number, counts, seconds) {
       generation.set(number);
       for (const [kind, count] of Object.entries(counts)) artifacts.set({ kind }, count);

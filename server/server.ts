@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import type { Logger } from 'pino';
 import type { GuardOptions } from '../upstream/guard/client.ts';
-import { noDownloads } from './downloads/downloads.ts';
+import { CountedDownloads } from './downloads/counted-downloads.ts';
+import type { SendDownloads } from './downloads/delivery.ts';
 import { accessRules } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { LiveCatalogue } from './live/live-catalogue.ts';
@@ -35,6 +36,8 @@ export interface ServerOptions {
   reindex?: Reindex;
   /** Whoever may use the gateway may ask for it, whatever its spec says. Left out: as the spec says. */
   reindexForAnyone?: boolean;
+  /** Who keeps the downloads that are counted; left out: they stay in this server's memory. */
+  sendDownloads?: SendDownloads;
   /** How Live sources are reached; left out: they are served as they were harvested. */
   live?: LiveOptions;
   logger: Logger;
@@ -76,13 +79,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     looked: (result) => metrics.catalogueLooked(result),
   });
   const live = options.live && new LiveCatalogue({ ...options.live, base: watch, metrics, logger });
+  const downloads = new CountedDownloads({ ...options, send: options.sendDownloads, metrics });
   const endpoint = createEndpoint({ version: options.version, logger });
   const app = createApp({
     catalogue: live ?? watch,
     endpoint,
     access: accessRules(options.namespace, options.gateway, host),
     metrics,
-    downloads: noDownloads,
+    downloads,
     logger,
     reindex: options.reindex,
     reindexForAnyone: options.reindexForAnyone,
@@ -100,13 +104,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     } finally {
       clearTimeout(cut);
     }
-    await Promise.all([metricsApp.close(), endpoint.close(), watch.close(), live?.close()]);
+    await Promise.all([metricsApp.close(), endpoint.close(), watch.close(), live?.close(), downloads.close()]);
     metrics.registry.clear();
   };
   try {
     await app.listen({ host, port: options.port });
     if (options.metricsPort !== undefined) await metricsApp.listen({ host, port: options.metricsPort });
-    await watch.start();
+    await Promise.all([watch.start(), downloads.start()]);
   } catch (error) {
     await close();
     throw error;

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { KubernetesObject, ObjectKey, Store } from '../../operator/kubernetes/cluster.ts';
 import type { SkillGatewayStatus } from '../../operator/resources/skill-gateway.ts';
+import type { SendDownloads } from '../../server/downloads/delivery.ts';
 import type { Reindex } from '../../server/reindex/reindex.ts';
 import { type LiveOptions, type RunningServer, startServer } from '../../server/server.ts';
 
@@ -15,6 +16,8 @@ export interface GatewayServersOptions {
   log: Logger;
   /** What a gateway's POST /reindex does. Whoever reaches this machine's loopback may ask for it. */
   reindex(key: ObjectKey): Reindex;
+  /** Who keeps what a gateway's server counts. */
+  sendDownloads(key: ObjectKey): SendDownloads;
   /** How the servers of a namespace reach its Live sources. */
   live(namespace: string): LiveOptions;
   /** Told when a gateway's server listens. */
@@ -63,7 +66,7 @@ export class GatewayServers {
   }
 
   async #start(key: ObjectKey): Promise<RunningServer | undefined> {
-    const { volume, host, version, log, started, failed, reindex, live } = this.#options;
+    const { volume, host, version, log, started, failed, reindex, sendDownloads, live } = this.#options;
     const [namespace, gateway] = key.split('/') as [string, string];
     const port = this.#portOf(key);
     await this.#closing.get(key);
@@ -72,6 +75,7 @@ export class GatewayServers {
         ...{ volume, namespace, gateway, host, port, logger: log, version },
         reindex: reindex(key),
         reindexForAnyone: true,
+        sendDownloads: sendDownloads(key),
         live: live(namespace),
       });
       const url = `${reachable(server.url)}/mcp`;

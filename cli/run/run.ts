@@ -55,6 +55,10 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
       if (typeof answer === 'object') return answer;
       throw new ReindexFault(503, `The manifest of gateway ${key.split('/')[1]} is not valid, or gone`);
     },
+    sendDownloads: (key) => async (batch) => {
+      if (operator === undefined) throw new Error('the operator has not started yet');
+      return (await operator.countDownloads(key, batch)) === 'refused' ? 'refused' : 'kept';
+    },
     live: (namespace) => ({ guard: fetching.guard, secretOf: (source) => secretOfSource(cluster, namespace, source) }),
     started: (key, url) => {
       served = true;
@@ -84,8 +88,9 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     await markVolume(volume, root);
     await Promise.race([stopped(stop), unable]);
   } finally {
-    await operator.close();
+    // What the servers have counted last is kept by the operator.
     await servers.close();
+    await operator.close();
   }
 }
 

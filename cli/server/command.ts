@@ -1,7 +1,6 @@
 // `lyceum server`: serves one gateway's catalogue from a volume, over MCP and HTTP. Needs no Kubernetes.
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { Reindex } from '../../server/reindex/reindex.ts';
 import type { ServerOptions } from '../../server/server.ts';
 import { anyAddress } from '../any-address.ts';
 import { host, logLevel, option, port } from '../options.ts';
@@ -36,7 +35,12 @@ export function serverCommand(): Command {
     .addOption(host().default(anyAddress(), 'any'))
     .addOption(option('--port <port>', 'port of MCP and health').argParser(port).default(8000))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9091))
-    .addOption(option('--operator-url <url>', "the operator's port for servers, https://, which POST /reindex asks"))
+    .addOption(
+      option(
+        '--operator-url <url>',
+        "the operator's port for servers, https://: it is asked for looks, and told of downloads",
+      ),
+    )
     .addOption(option('--operator-ca <file>', 'PEM certificates that the operator is known by'))
     .addOption(option('--operator-token <file>', "token of this pod's ServiceAccount, for the audience lyceum"))
     .addOption(
@@ -57,7 +61,7 @@ export function serverCommand(): Command {
         import('../version.ts'),
       ]);
       const log = makeLogger(flags.logLevel);
-      const reindex = await reindexOf(flags);
+      const operator = await operatorOf(flags);
       const { volume, namespace, gateway, port: mcpPort, metricsPort } = flags;
       const stop = stopSignal();
       const server = await startServer({
@@ -68,7 +72,7 @@ export function serverCommand(): Command {
         port: mcpPort,
         metricsPort,
         lingerMs,
-        ...(reindex === undefined ? {} : { reindex }),
+        ...operator,
         ...(await liveOf(flags)),
         logger: log,
         version,
@@ -80,15 +84,24 @@ export function serverCommand(): Command {
     });
 }
 
-/** @throws Error when only a part of what it needs is given */
-async function reindexOf({ operatorUrl, operatorCa, operatorToken }: ServerFlags): Promise<Reindex | undefined> {
-  if (!operatorUrl && !operatorCa && !operatorToken) return undefined;
+/** What a server asks of its operator. @throws Error when only a part of what it needs is given */
+async function operatorOf({
+  operatorUrl,
+  operatorCa,
+  operatorToken,
+}: ServerFlags): Promise<Pick<ServerOptions, 'reindex' | 'sendDownloads'>> {
+  if (!operatorUrl && !operatorCa && !operatorToken) return {};
   if (!operatorUrl || !operatorCa || !operatorToken) {
     throw new Error('--operator-url, --operator-ca and --operator-token belong together: give all three, or none');
   }
   if (URL.parse(operatorUrl)?.protocol !== 'https:') throw new Error('--operator-url begins with https://');
-  const { askOperator } = await import('../../server/reindex/operator-client.ts');
-  return askOperator({ url: operatorUrl, ca: operatorCa, token: operatorToken });
+  const [{ operatorClient }, { reindexByOperator }, { downloadsToOperator }] = await Promise.all([
+    import('../../server/operator/client.ts'),
+    import('../../server/reindex/ask-operator.ts'),
+    import('../../server/downloads/send-to-operator.ts'),
+  ]);
+  const ask = operatorClient({ url: operatorUrl, ca: operatorCa, token: operatorToken });
+  return { reindex: reindexByOperator(ask), sendDownloads: downloadsToOperator(ask) };
 }
 
 async function liveOf(flags: ServerFlags): Promise<Pick<ServerOptions, 'live'>> {

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { ObjectKey } from '../kubernetes/cluster.ts';
 import type { Listener } from '../listeners.ts';
+import { BodyTooLong, readBody } from './body.ts';
 import type { Caller } from './callers.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
 
@@ -15,8 +16,11 @@ export interface Answer {
   body: object;
 }
 
-/** What a route gives to a caller who speaks for a gateway. */
-export type Route = (gateway: ObjectKey) => Promise<Answer>;
+/**
+ * What a route gives to a caller who speaks for a gateway.
+ * @param body reads what was sent, up to so many bytes
+ */
+export type Route = (gateway: ObjectKey, body: (mostBytes: number) => Promise<Buffer>) => Promise<Answer>;
 
 export interface CallersListenerOptions {
   host: string;
@@ -84,8 +88,10 @@ async function answer(
     const path = (request.url ?? '').split('?')[0];
     const key = `${request.method} ${path}`;
     const route = Object.hasOwn(routes, key) ? routes[key] : undefined;
-    send(route === undefined ? notFound : await route(caller.gateway));
+    const body = (mostBytes: number): Promise<Buffer> => readBody(request, mostBytes);
+    send(route === undefined ? notFound : await route(caller.gateway, body));
   } catch (error) {
+    if (error instanceof BodyTooLong) return send(tooLong, { Connection: 'close' });
     log.warn({ error: wordsOf(error), cause: wordsOf((error as Error).cause) }, 'a call could not be answered');
     send(unavailable);
   }
@@ -95,5 +101,6 @@ const wordsOf = (error: unknown): string | undefined => (error instanceof Error 
 
 const unauthorized: Answer = { status: 401, body: { error: 'Unauthorized' } };
 const forbidden: Answer = { status: 403, body: { error: 'Forbidden' } };
+const tooLong: Answer = { status: 413, body: { error: 'TooLong' } };
 const notFound: Answer = { status: 404, body: { error: 'NotFound' } };
 const unavailable: Answer = { status: 503, body: { error: 'Unavailable' } };

@@ -1,10 +1,14 @@
 // What the operator does for its servers.
 import type { Logger } from 'pino';
+import { longestBatch } from '../../catalogue/downloads-file.ts';
 import type { RunningOperator } from '../operator.ts';
 import type { Route } from './listener.ts';
 
 /** @param operator looks and publishes; synced, so that what it does not know is not there */
-export function routesOf(operator: Pick<RunningOperator, 'synced' | 'reindex'>, log: Logger): Record<string, Route> {
+export function routesOf(
+  operator: Pick<RunningOperator, 'synced' | 'reindex' | 'countDownloads'>,
+  log: Logger,
+): Record<string, Route> {
   return {
     'POST /reindex': async (gateway) => {
       if (!operator.synced()) return { status: 503, body: { error: 'NotReady' } };
@@ -16,5 +20,19 @@ export function routesOf(operator: Pick<RunningOperator, 'synced' | 'reindex'>, 
       log.info({ gateway, rebuilt: rebuilt.length, unfinished: unfinished.length, generation, seconds }, 'reindexed');
       return { status: 200, body: answer };
     },
+    'POST /counts': async (gateway, body) => {
+      const sent = await body(longestBatch);
+      const result = await operator.countDownloads(gateway, parsed(sent));
+      return { status: result === 'refused' ? 400 : 200, body: { result } };
+    },
   };
+}
+
+/** Undefined where it is no JSON. */
+function parsed(sent: Buffer): unknown {
+  try {
+    return JSON.parse(sent.toString());
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,6 @@
 // Who keeps an address when several sources of one gateway want it. Pure. The older source keeps it, the others move.
 
+import { artifactKey } from '../../catalogue/downloads-file.ts';
 import type { Move } from '../../catalogue/index-file.ts';
 import { qualifiedAddress, separatorOf } from '../../catalogue/qualified-address.ts';
 import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
@@ -28,6 +29,8 @@ export interface Resolution {
   /** By source name; a source whose addresses all stand as they are has none. */
   moves: Map<string, Move[]>;
   conflicts: Conflict[];
+  /** What the gateway has, each by its artifactKey. */
+  artifacts: ReadonlySet<string>;
 }
 
 /** What stands between a library and an address of a kind, where people see it. */
@@ -51,7 +54,7 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
     for (const { kind, address, name, folder } of addresses.artifacts) {
       if (settled.has(`${kind} ${address}`)) continue;
       settled.add(`${kind} ${address}`);
-      const key = `${kind} ${library}/${address}`;
+      const key = artifactKey(kind, library, address);
       const holder = holders.get(key);
       if (holder === undefined || holder === source) {
         holders.set(key, source);
@@ -59,7 +62,7 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
         continue;
       }
       const isTaken = (candidate: string): boolean =>
-        own.has(`${kind} ${candidate}`) || holders.has(`${kind} ${library}/${candidate}`);
+        own.has(`${kind} ${candidate}`) || holders.has(artifactKey(kind, library, candidate));
       const to = qualifiedAddress(source, folder, name, isTaken, separatorOf(kind));
       const place = library + (places[kind] ?? '/');
       if (isTaken(to)) {
@@ -68,7 +71,7 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
         continue;
       }
       own.add(`${kind} ${to}`);
-      holders.set(`${kind} ${library}/${to}`, source);
+      holders.set(artifactKey(kind, library, to), source);
       if (kind === 'skill') skills.add(`${library}/${to}`);
       move(source, { kind, from: address, to });
       conflicts.push({ address: place + address, source, movedTo: place + to });
@@ -88,7 +91,7 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
       conflicts.push({ address, source });
     }
   }
-  return { moves, conflicts };
+  return { moves, conflicts, artifacts: new Set(holders.keys()) };
 }
 
 /** A skill's address has one or two segments below the library. */

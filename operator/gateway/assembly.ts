@@ -35,6 +35,8 @@ export interface Assembly {
   content: IndexContent;
   conflicts: Conflict[];
   totals: CatalogueTotals;
+  /** What the gateway has, each by its artifactKey. */
+  artifacts: ReadonlySet<string>;
 }
 
 export interface CatalogueTotals {
@@ -50,7 +52,7 @@ export interface CatalogueTotals {
 /** @param views the selected sources, in the order of their right to an address */
 export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): Assembly {
   const served = views.filter((view) => view.published !== undefined);
-  const { moves, conflicts } = resolveAddresses(
+  const { moves, conflicts, artifacts } = resolveAddresses(
     served.map(({ name, library, published }) => ({ name, library, addresses: published!.addresses })),
   );
   const sources: IndexSource[] = views.map((view) => ({
@@ -82,6 +84,7 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
     },
     conflicts,
     totals: totalsOf(views),
+    artifacts,
   };
 }
 

@@ -49,6 +49,11 @@ export class GatewayReconciler {
     return this.#published.get(key)?.generation;
   }
 
+  /** What its catalogue has, each by its artifactKey, as far as it was assembled since the start. */
+  artifacts(key: ObjectKey): ReadonlySet<string> | undefined {
+    return this.#assembled.get(key)?.assembly.artifacts;
+  }
+
   /** resourceVersion of the Secret that a gateway's tokens are of, `absent` for none, undefined before it was read. */
   secretVersion(key: ObjectKey): string | undefined {
     return this.#accesses.get(key)?.secret.version;

@@ -1,0 +1,87 @@
+// Looks at the gateway's downloads.json every few seconds. What cannot be read counts nothing.
+
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { type DownloadsFile, parseDownloads } from '../../catalogue/downloads-file.ts';
+import { downloadsPath } from '../../catalogue/layout.ts';
+import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
+import { readWhole } from '../../catalogue/whole-file.ts';
+import { fileIdentity } from '../snapshot/file-identity.ts';
+
+export interface PublishedDownloadsOptions {
+  /** Absolute path of the volume. */
+  volume: string;
+  namespace: string;
+  gateway: string;
+  logger: Logger;
+  /** Told of what stands there, whenever that was read anew. */
+  read(file: DownloadsFile): void;
+}
+
+const lookEveryMs = 5_000;
+const mostBytes = 32 * 1024 * 1024;
+
+export class PublishedDownloads {
+  readonly #options: PublishedDownloadsOptions;
+  readonly #path: string;
+  #file: DownloadsFile | undefined;
+  /** Of the file that was read, as its identity; undefined when it must be read. */
+  #seen: string | undefined;
+  #fault: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: PublishedDownloadsOptions) {
+    this.#options = options;
+    this.#path = downloadsPath(options.namespace, options.gateway);
+  }
+
+  of(key: string): number {
+    const artifacts = this.#file?.artifacts;
+    if (artifacts === undefined || !Object.hasOwn(artifacts, key)) return 0;
+    const { install, archive } = artifacts[key]!;
+    return install + archive;
+  }
+
+  /** Looks once and then now and then. Resolves after the first look, whatever it found. */
+  async start(): Promise<void> {
+    this.#looking = this.#look();
+    await this.#looking;
+    this.#schedule();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look().finally(() => this.#schedule());
+    }, lookEveryMs);
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    const { volume, logger, read } = this.#options;
+    try {
+      const identity = await fileIdentity(join(volume, this.#path));
+      if (identity !== undefined && identity === this.#seen) return;
+      this.#seen = undefined;
+      this.#file = parseDownloads(this.#path, await readWhole(volume, this.#path, mostBytes));
+      this.#seen = identity;
+      this.#fault = undefined;
+      read(this.#file);
+    } catch (error) {
+      this.#file = undefined;
+      // Where nothing was counted yet there is no file.
+      if (error instanceof CatalogueUnreadable && error.reason === 'Missing') return;
+      const why = error instanceof Error ? error.message : 'unknown';
+      if (why !== this.#fault) logger.warn({ why }, 'downloads cannot be read: they are told as 0');
+      this.#fault = why;
+    }
+  }
+}
