@@ -4,10 +4,17 @@ import { byCodePoint } from '../../catalogue/names.ts';
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import type { Artifact } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
+import { rememberedByKind } from './remembered.ts';
 
 /** A bare name that several artifacts have: the names that tell them apart, sorted. */
 export interface Candidates {
   candidates: readonly string[];
+}
+
+/** An artifact and what it is called in a view. */
+export interface Named {
+  name: string;
+  artifact: Artifact;
 }
 
 /** `library/name`; `library/<source>--<folder>/name` of an artifact whose name's address is another one's. */
@@ -15,8 +22,8 @@ export const longName = ({ from, address }: Artifact): string => `${from.library
 
 /** @param artifact a visible one */
 export function artifactName(view: View, artifact: Artifact): string {
-  const { kind, row } = artifact;
-  return namesakes(view, kind).get(row.name)?.length === 1 ? row.name : longName(artifact);
+  const { name } = artifact.row;
+  return namesakes(view, artifact.kind).get(name)?.length === 1 ? name : longName(artifact);
 }
 
 /** What a name stands for; undefined for what is absent or out of scope alike. */
@@ -32,20 +39,18 @@ export function artifactNamed(view: View, kind: ArtifactKind, name: string): Art
   return { candidates: named.map(longName).sort(byCodePoint) };
 }
 
-const remembered = new WeakMap<View, Map<ArtifactKind, ReadonlyMap<string, readonly Artifact[]>>>();
+/** The visible artifacts of a kind, sorted by what they are called. */
+export const namedArtifacts = rememberedByKind((view, kind): readonly Named[] => {
+  const named: Named[] = [];
+  for (const [name, artifacts] of namesakes(view, kind)) {
+    for (const artifact of artifacts)
+      named.push({ name: artifacts.length === 1 ? name : longName(artifact), artifact });
+  }
+  return named.sort((a, b) => byCodePoint(a.name, b.name));
+});
 
 /** The visible artifacts of a kind by their bare names. */
-function namesakes(view: View, kind: ArtifactKind): ReadonlyMap<string, readonly Artifact[]> {
-  let kinds = remembered.get(view);
-  if (kinds === undefined) {
-    kinds = new Map();
-    remembered.set(view, kinds);
-  }
-  let named = kinds.get(kind);
-  if (named === undefined) {
-    const visible = [...view.libraries.values()].flatMap(({ artifacts }) => artifacts[kind]);
-    named = Map.groupBy(visible, ({ row }) => row.name);
-    kinds.set(kind, named);
-  }
-  return named;
-}
+const namesakes = rememberedByKind((view, kind): ReadonlyMap<string, readonly Artifact[]> => {
+  const visible = [...view.libraries.values()].flatMap(({ artifacts }) => artifacts[kind]);
+  return Map.groupBy(visible, ({ row }) => row.name);
+});

@@ -1,5 +1,6 @@
 // What a tool is, and what it answers with: plain schemas, no output schema, failures as text, which every client takes.
 import type { Choices } from '../choices.ts';
+import type { Downloads } from '../downloads/downloads.ts';
 import type { View } from '../view.ts';
 import type { Touched } from './read.ts';
 
@@ -11,7 +12,12 @@ export interface Tool {
   inputSchema(choices: Choices): InputSchema;
   shown(choices: Choices): boolean;
   /** Arguments that a tool does not know are passed over. @throws whatever is no failure of what was asked for */
-  call(args: Record<string, unknown>, view: View, choices: Choices): ToolAnswer | Promise<ToolAnswer>;
+  call(
+    args: Record<string, unknown>,
+    view: View,
+    choices: Choices,
+    downloads: Downloads,
+  ): ToolAnswer | Promise<ToolAnswer>;
 }
 
 export interface InputSchema {

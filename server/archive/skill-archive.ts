@@ -1,9 +1,8 @@
 // The archive of a skill: all its files from its own folder on, as clients unpack them, and the digest of those bytes.
-import { createHash } from 'node:crypto';
 import type { ContentReader } from '../../catalogue/content.ts';
-import { Slices } from '../../catalogue/slices.ts';
-import type { ArtifactRow, FileRow } from '../../catalogue/source-catalogue.ts';
-import type { Budget, GiveBack } from '../budget.ts';
+import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
+import type { Budget } from '../budget.ts';
+import { digestOfPieces, FilesInTurn } from './files-in-turn.ts';
 import { zip, zipSize } from './zip.ts';
 
 /** In bytes; undefined where the skill is larger than an archive may be. */
@@ -21,17 +20,8 @@ export async function* archive(
   budget: Budget,
   overdue: () => void,
 ): AsyncGenerator<Buffer> {
-  let giveBack: GiveBack = () => {};
-  const contentOf = async ({ digest, size }: FileRow): Promise<Buffer> => {
-    giveBack();
-    giveBack = await budget.take(size, overdue);
-    return await content.read(digest);
-  };
-  try {
-    yield* zip(files, contentOf);
-  } finally {
-    giveBack();
-  }
+  using inTurn = new FilesInTurn(content, budget, overdue);
+  yield* zip(files, (file) => inTurn.read(file));
 }
 
 /** Rows are shared by catalogues while nothing changes, so an archive is read for its digest once. */
@@ -44,22 +34,8 @@ const digests = new WeakMap<ArtifactRow, Promise<string>>();
 export function archiveDigest(row: ArtifactRow, content: ContentReader, budget: Budget): Promise<string> {
   const known = digests.get(row);
   if (known !== undefined) return known;
-  const digest = hashed(archive(row, content, budget, () => {}));
+  const digest = digestOfPieces(archive(row, content, budget, () => {}));
   digests.set(row, digest);
   digest.catch(() => digests.delete(row));
   return digest;
-}
-
-const hashedAtOnce = 1024 * 1024;
-
-async function hashed(pieces: AsyncIterable<Buffer>): Promise<string> {
-  const slices = new Slices();
-  const hash = createHash('sha256');
-  for await (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += hashedAtOnce) {
-      hash.update(piece.subarray(at, at + hashedAtOnce));
-      if (slices.over) await slices.turn();
-    }
-  }
-  return `sha256:${hash.digest('hex')}`;
 }

@@ -1,5 +1,7 @@
 // Which files a request is about to read or to tell the digests of: those that Live sources are asked for first.
 
+import { installAsked, listedBytes, listToolOf, type ToolKind, toolKinds } from '../answers/artifact-tools.ts';
+import { installedFiles } from '../answers/installation.ts';
 import { visiblePrompt } from '../answers/prompts.ts';
 import { resolve } from '../answers/read.ts';
 import { advertisedSkill } from '../answers/skills.ts';
@@ -21,6 +23,9 @@ const byMethod: Readonly<Record<string, (view: View, params: Params) => AskedFil
 const byTool: Readonly<Record<string, (view: View, given: Params) => AskedFiles[]>> = {
   read_resource: (view, { uri }) => filesAt(view, uri),
   get_prompt: (view, { name }) => textOf(view, name),
+  install_skill: (view, given) => filesToInstall(view, 'skill', given),
+  install_rule: (view, given) => filesToInstall(view, 'rule', given),
+  install_profile: (view, given) => filesToInstall(view, 'profile', given),
 };
 
 /** @param body of a POST to /mcp, parsed; what is no request of such a kind asks for no file */
@@ -31,11 +36,17 @@ export function askedFiles(view: View, body: unknown): AskedFiles[] {
   return byMethod[method]!(view, isParams(params) ? params : {});
 }
 
-/** How many bytes of files a request is about to read. */
-export const bytesAsked = (view: View, body: unknown): number =>
-  askedFiles(view, body)
-    .flatMap(({ row, paths }) => ('files' in row ? row.files : [row]).filter(({ path }) => paths?.includes(path)))
+const listed: ReadonlyMap<unknown, ToolKind> = new Map(toolKinds.map((kind) => [listToolOf(kind), kind]));
+
+/** How many bytes a request is about to read from files, or to list in one piece. */
+export function bytesAsked(view: View, body: unknown): number {
+  const { method, params } = isParams(body) ? body : {};
+  const kind = method === 'tools/call' && isParams(params) ? listed.get(params.name) : undefined;
+  if (kind !== undefined) return listedBytes(view, kind);
+  return askedFiles(view, body)
+    .flatMap(({ row, paths }) => ('files' in row ? row.files : [row]).filter(({ path }) => paths?.has(path)))
     .reduce((sum, { size }) => sum + size, 0);
+}
 
 /** Every file of an artifact. */
 export const filesOf = (artifact: Artifact | undefined): AskedFiles[] =>
@@ -46,13 +57,21 @@ function filesAt(view: View, uri: unknown): AskedFiles[] {
   if (target === undefined || 'text' in target) return [];
   if ('manifestOf' in target) return filesOf(target.manifestOf);
   const { owner, file } = target;
-  return [{ source: owner.from.name, row: owner.row, paths: [file.path] }];
+  return [{ source: owner.from.name, row: owner.row, paths: new Set([file.path]) }];
 }
 
 function textOf(view: View, name: unknown): AskedFiles[] {
   const prompt = typeof name === 'string' ? visiblePrompt(view, name) : undefined;
   const main = prompt && mainFile(prompt.row);
-  return prompt && main ? [{ source: prompt.from.name, row: prompt.row, paths: [main.path] }] : [];
+  return prompt && main ? [{ source: prompt.from.name, row: prompt.row, paths: new Set([main.path]) }] : [];
+}
+
+function filesToInstall(view: View, kind: ToolKind, given: Params): AskedFiles[] {
+  const asked = installAsked(view, kind, given);
+  if (asked.failure !== undefined) return [];
+  const { artifact, version } = asked;
+  const paths = new Set(installedFiles(version).map(({ path }) => path));
+  return [{ source: artifact.from.name, row: version, paths }];
 }
 
 const isParams = (value: unknown): value is Params =>

@@ -17,7 +17,7 @@ export interface AskedFiles {
   source: string;
   row: Row;
   /** Left out: every file. */
-  paths?: readonly string[];
+  paths?: ReadonlySet<string>;
 }
 
 export interface LiveMetrics {
@@ -141,7 +141,7 @@ export class LiveCatalogue implements CurrentCatalogue {
   #filesOf({ row, paths }: AskedFiles): readonly FileRow[] {
     const own = this.#rowOf(row);
     if (own.row === 'file') return [own];
-    return paths === undefined ? own.files : own.files.filter(({ path }) => paths.includes(path));
+    return paths === undefined ? own.files : own.files.filter(({ path }) => paths.has(path));
   }
 
   async #refresh({ source: name, row }: AskedFiles, file: FileRow): Promise<void> {

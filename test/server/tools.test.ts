@@ -153,7 +153,10 @@ describe('the mirror tools', () => {
     const { status, body } = await callTool(server.url, 'drop_tables');
     assert.equal(status, 200);
     assert.equal(body.error.code, -32602);
-    assert.match(body.error.message, /list_resources, read_resource, list_prompts and get_prompt/);
+    assert.match(
+      body.error.message,
+      /list_resources, read_resource, list_prompts, get_prompt, list_skills, .*versions/,
+    );
   });
 });
 

@@ -16,13 +16,13 @@ export const toolMethods: readonly Method[] = [
     name: 'tools/call',
     params: z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() }),
     cacheable: false,
-    async answer({ name, arguments: args }, { view, choices, read }) {
+    async answer({ name, arguments: args }, { view, choices, read, downloads }) {
       const tool = tools.find((one) => one.name === name);
       if (tool === undefined) {
         const known = inWords(tools.map((one) => one.name));
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `No tool '${shortened(name)}'; there is ${known}`);
       }
-      const { touched, ...result } = await tool.call(args ?? {}, view, choices);
+      const { touched, ...result } = await tool.call(args ?? {}, view, choices, downloads);
       if (touched !== undefined) read(touched);
       return { ...result };
     },

@@ -48,13 +48,22 @@ export function lifetime(): Owner {
 
 export type Files = Record<string, string | Uint8Array>;
 
-export interface SkillFixture {
+/** What is said of a version: of the newest on the artifact itself. */
+interface VersionFixture {
+  version?: string;
+  description?: string;
+  tags?: string[];
+  files?: Files;
+}
+
+export interface SkillFixture extends VersionFixture {
   /** Relative to the library. */
   address: string;
-  description?: string;
   group?: string;
   /** Besides SKILL.md, whose text is made here unless it is given. */
   files?: Files;
+  /** Newest first. */
+  older?: VersionFixture[];
 }
 
 export interface PromptFixture {
@@ -71,14 +80,15 @@ export interface PromptFixture {
 }
 
 /** A rule or a profile. */
-export interface TextFixture {
+export interface TextFixture extends VersionFixture {
   /** Relative to the library and to the kind's place there. */
   address: string;
-  description?: string;
   /** Its main file's name, `<name>.md` when it is left out. */
   main?: string;
-  /** Besides the main file, whose text is made here. */
+  /** Besides the main file, whose text is made here unless it is given. */
   files?: Files;
+  /** Newest first. */
+  older?: VersionFixture[];
 }
 
 export interface SourceFixture {
@@ -238,9 +248,11 @@ export class GatewayFixture {
       return rows.sort((a, b) => byCodePoint(a.path, b.path));
     };
     const artifacts: ArtifactRow[] = [];
-    for (const skill of source.skills ?? []) {
-      const files = await rowsOf({ 'SKILL.md': skillText(skill), ...skill.files });
-      artifacts.push(artifactRow('skill', skill, 'SKILL.md', files));
+    for (const { older = [], ...newest } of source.skills ?? []) {
+      for (const skill of [newest, ...older.map((one) => ({ ...newest, ...one }))]) {
+        const files = await rowsOf({ 'SKILL.md': skillText(skill), ...skill.files });
+        artifacts.push(artifactRow('skill', skill, 'SKILL.md', files));
+      }
     }
     for (const prompt of source.prompts ?? []) {
       const { dialect = 'placeholders', arguments: declared = [], title, text } = prompt;
@@ -256,10 +268,12 @@ export class GatewayFixture {
       ['rule', source.rules],
       ['profile', source.profiles],
     ] as const) {
-      for (const fixture of fixtures) {
-        const { main = `${fixture.address}.md` } = fixture;
-        const files = await rowsOf({ [main]: plainText(kind, fixture), ...fixture.files });
-        artifacts.push(artifactRow(kind, fixture, main, files));
+      for (const { older = [], ...newest } of fixtures) {
+        const { main = `${newest.address}.md` } = newest;
+        for (const fixture of [newest, ...older.map((one) => ({ ...newest, ...one }))]) {
+          const files = await rowsOf({ [main]: plainText(kind, fixture), ...fixture.files });
+          artifacts.push(artifactRow(kind, fixture, main, files));
+        }
       }
     }
     const files = (await rowsOf(source.files ?? {})).map((row) => ({ row: 'file' as const, ...row }));
@@ -287,7 +301,7 @@ export class GatewayFixture {
 
 function artifactRow(
   kind: ArtifactKind,
-  { address, description = '', group }: { address: string; description?: string; group?: string },
+  { address, description = '', group, version = '0.0.0', tags = [] }: Omit<SkillFixture, 'older'>,
   main: string,
   files: FileRow[],
 ): ArtifactRow {
@@ -297,11 +311,11 @@ function artifactRow(
     kind,
     address,
     name,
-    version: '0.0.0',
+    version,
     ...(group === undefined ? {} : { group }),
     folder: [`${kind}s`, group, name].filter((part) => part !== undefined).join('/'),
     description,
-    tags: [],
+    tags,
     frontmatter: { name, description },
     advertised: kind === 'skill',
     main,
