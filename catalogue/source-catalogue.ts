@@ -40,8 +40,8 @@ export const promptArgumentSchema = z.object({
 export type PromptArgument = z.infer<typeof promptArgumentSchema>;
 
 /**
- * One version of one artifact. The key is (kind, address, version): where several rows share an address, the first one
- * is what that address serves. `address` is relative to the library, and to its kind there:
+ * One version of one artifact. The key is (kind, address, version): where several rows share an address they stand together,
+ * the first one, the newest, is what that address serves, and the others follow from new to old. `address` is relative to the library, and to its kind there:
  * - a skill's `loki`, or `<source>--<folder>/loki` when it moved, is read at `skill://<library>/<address>`;
  * - a rule's or profile's likewise below `skill://<library>/_rules/` or `_profiles/`;
  * - a prompt's `<stem>`, or `<source>--<folder>_<stem>` when it moved, is called `<library>_<address>`.
@@ -59,6 +59,8 @@ export const artifactRowSchema = z.object({
    * that is one file in a folder of many: that file's path without its extensions.
    */
   folder: z.string(),
+  /** Where each version has a folder of its own: the artifact's, in which those stand, as `folder`. */
+  versionsIn: z.string().optional(),
   /** What people read instead of the name, where the author gave one. */
   title: z.string().optional(),
   /** Whitespace collapsed; empty when there is none. */

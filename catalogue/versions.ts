@@ -7,35 +7,31 @@ import { byCodePoint } from './names.ts';
 /** In characters: a version that is longer is no SemVer to anyone. */
 const longestSemver = 256;
 
-/** Whether a text is a version by SemVer 2.0, strictly: without a `v` in front, without blanks. */
-export const isSemver = (version: string): boolean => read(version).semver !== null;
+/** A version as it is compared, for whoever compares many. */
+export interface ReadVersion {
+  text: string;
+  /** Undefined for what is no SemVer 2.0, strictly: a `v` in front or a blank makes it none. */
+  semver: SemVer | undefined;
+}
+
+export const readVersion = (text: string): ReadVersion => ({
+  text,
+  semver: (text.length <= longestSemver && /^\d\S*$/.test(text) && parse(text)) || undefined,
+});
+
+export const isSemver = (version: string): boolean => readVersion(version).semver !== undefined;
 
 /**
  * From old to new: the precedence of SemVer 2.0, equal ones by code point. What is no SemVer stands behind all that are,
  * by code point.
  */
-export const compareVersions = (a: string, b: string): number => compareRead(read(a), read(b));
+export const compareVersions = (a: string, b: string): number => compareRead(readVersion(a), readVersion(b));
 
-/** The newest one first: the highest SemVer, or the last by name where none is one. Then the others, newest first. */
-export function newestFirst<Item>(items: readonly Item[], versionOf: (item: Item) => string): Item[] {
-  const ordered = items.map((item) => ({ item, ...read(versionOf(item)) })).sort((a, b) => compareRead(b, a));
-  const newest = ordered.findIndex(({ semver }) => semver !== null);
-  if (newest > 0) ordered.unshift(...ordered.splice(newest, 1));
-  return ordered.map(({ item }) => item);
-}
-
-interface Read {
-  version: string;
-  semver: SemVer | null;
-}
-
-const read = (version: string): Read => ({
-  version,
-  semver: version.length <= longestSemver && /^\d\S*$/.test(version) ? parse(version) : null,
-});
-
-function compareRead(a: Read, b: Read): number {
-  if (a.semver !== null && b.semver !== null) return compare(a.semver, b.semver) || byCodePoint(a.version, b.version);
-  if (a.semver === null && b.semver === null) return byCodePoint(a.version, b.version);
-  return a.semver === null ? 1 : -1;
+/** As `compareVersions`. */
+export function compareRead(a: ReadVersion, b: ReadVersion): number {
+  if (a.semver !== undefined && b.semver !== undefined) {
+    return compare(a.semver, b.semver) || byCodePoint(a.text, b.text);
+  }
+  if (a.semver === undefined && b.semver === undefined) return byCodePoint(a.text, b.text);
+  return a.semver === undefined ? 1 : -1;
 }

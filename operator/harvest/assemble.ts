@@ -1,5 +1,6 @@
 // From what was selected and read to the rows of a catalogue: names, addresses, rivals, rejections, counts. Pure.
-import { byCodePoint, isSkillName, slug } from '../../catalogue/names.ts';
+import { createHash } from 'node:crypto';
+import { byCodePoint, isLibraryName, isSkillName, slug } from '../../catalogue/names.ts';
 import { compareProblems, type Problem, type ProblemReason, problem, type Severity } from '../../catalogue/problem.ts';
 import { separatorOf } from '../../catalogue/qualified-address.ts';
 import { Slices } from '../../catalogue/slices.ts';
@@ -17,6 +18,7 @@ import type { KnownContent } from './content.ts';
 import type { SelectedFile } from './find-files.ts';
 import type { ParsedMain } from './main-text.ts';
 import { mediaTypeOf } from './media-type.ts';
+import { newestFirst } from './newest-first.ts';
 import { type Contents, realPathOf } from './read-contents.ts';
 import { type Claim, settleRivals } from './rivals.ts';
 import type { HarvestRules } from './rules.ts';
@@ -68,26 +70,34 @@ export async function assemble(
     problems.push(severity === undefined ? one : { ...one, severity });
   };
 
-  const claims: Claim<Claimed>[] = [];
+  const offers: Offer[] = [];
+  const hopeless = new Set<string>();
   let rejected = selection.rejected;
   for (const artifact of selection.artifacts) {
-    const claim = claimOf(artifact, contents, library, tell);
-    if (claim === undefined) rejected++;
-    else {
-      const lost = lostOf(artifact.files, contentAt);
-      const { prompt } = claim.of.parsed;
-      const { folder, isSingle } = artifact;
-      claims.push({
-        ...claim,
-        folder,
-        isSingle,
+    const parsed = parsedOf(artifact, contents, tell);
+    if (parsed !== undefined) {
+      offers.push({
+        artifact: ownGrouped(artifact, parsed, library),
+        parsed,
         files: rowsOf(artifact.files, contentAt, tell),
-        lost: prompt === undefined ? lost : JSON.stringify(prompt),
+        lost: lostOf(artifact.files, contentAt),
       });
-    }
+    } else if (artifact.version === undefined) rejected++;
+    else hopeless.add(keyOf(artifact));
     if (slices.over) await slices.turn();
   }
-  const byKind = Map.groupBy(claims, ({ of }) => of.artifact.kind);
+  const claims: Claim<Versions>[] = [];
+  const byArtifact = Map.groupBy(offers, ({ artifact }) => keyOf(artifact));
+  for (const [key, versions] of byArtifact) {
+    hopeless.delete(key);
+    const [newest, ...older] = await newestFirst(versions, ({ artifact }) => artifact.version?.name ?? '', slices);
+    const claim = await claimOf([newest!, ...older], library, tell, slices);
+    if (claim === undefined) rejected++;
+    else claims.push(claim);
+    if (slices.over) await slices.turn();
+  }
+  rejected += hopeless.size;
+  const byKind = Map.groupBy(claims, ({ of: [{ artifact }] }) => artifact.kind);
   const artifacts: ArtifactRow[] = [];
   const served: Record<ArtifactKind, number> = { skill: 0, prompt: 0, rule: 0, profile: 0 };
   let duplicates = 0;
@@ -98,23 +108,28 @@ export async function assemble(
     served[kind] = settled.served.length;
     for (const { claim, like } of settled.duplicates) {
       if (slices.over) await slices.turn();
-      const message = `The same, byte for byte, is served from ${like.of.artifact.main.path}: remove one.`;
-      tell('Duplicate', claim.of.artifact.main.path, message);
+      const message = `The same, byte for byte, is served from ${mainOf(like)}: remove one.`;
+      tell('Duplicate', mainOf(claim), message);
     }
     for (const { claim, address, holder } of settled.moved) {
       if (slices.over) await slices.turn();
-      tell('Moved', claim.of.artifact.main.path, movedMessage(kind, library, claim.name, address, holder));
+      tell('Moved', mainOf(claim), movedMessage(kind, library, claim.name, address, holder));
     }
     const rows: ArtifactRow[] = [];
     for (const { claim, address } of settled.served) {
-      rows.push(artifactRow(claim, address, tell));
-      for (const file of claim.of.artifact.files) entries.push(file);
-      if (slices.over) await slices.turn();
+      for (const [at, version] of claim.of.entries()) {
+        const { row, unadvertised } = artifactRow(version, claim.name, address);
+        rows.push(row);
+        if (at === 0 && unadvertised !== undefined)
+          tell('NotAdvertised', mainOf(claim), unadvertised, version.parsed.line);
+        for (const file of version.artifact.files) entries.push(file);
+        if (slices.over) await slices.turn();
+      }
     }
     for (const row of await sorted(rows, (a, b) => byCodePoint(a.address, b.address), slices)) artifacts.push(row);
   }
 
-  const skills = new Set(artifacts.slice(0, served.skill).map(({ address }) => address));
+  const skills = new Set(artifacts.flatMap(({ kind, address }) => (kind === 'skill' ? [address] : [])));
   const files: PackFileRow[] = [];
   for (const file of selection.files) {
     const taken = addressAbove(file.path, skills);
@@ -136,7 +151,7 @@ export async function assemble(
     rules: served.rule,
     profiles: served.profile,
     files: files.length,
-    discovered: selection.artifacts.length + selection.rejected,
+    discovered: claims.length + rejected,
     duplicates,
     rejected,
     problems: problems.length,
@@ -146,21 +161,36 @@ export async function assemble(
   return { artifacts, files, problems: rows, counts, ...(await sizeOf(entries, contentAt, slices)) };
 }
 
-/** What claims an address, before rivals are settled. */
-interface Claimed {
+/** What can be served of an artifact, or of one version of it. */
+interface Offer {
   artifact: SelectedArtifact;
   parsed: ParsedMain;
+  files: FileRow[];
+  lost: string;
+}
+
+/** What claims an address: the versions of one artifact, the newest one first. */
+type Versions = readonly [newest: Offer, ...older: Offer[]];
+
+const mainOf = ({ of: [{ artifact }] }: Claim<Versions>): string => artifact.main.path;
+
+/** The versions of one artifact have the same. */
+const keyOf = ({ kind, main, version }: SelectedArtifact): string =>
+  version === undefined ? `${kind} at ${main.path}` : `${kind} in ${version.of}`;
+
+/** A skill that is called as its folder is no version of another one, unless that is certain: it is one of its group. */
+function ownGrouped(artifact: SelectedArtifact, { name }: ParsedMain, library: string): SelectedArtifact {
+  const { version, folder } = artifact;
+  if (version === undefined || version.isCertain || name === undefined || name !== nameOf(folder)) return artifact;
+  const group = nameOf(version.of);
+  const isGroup = isLibraryName(group) && group !== library;
+  return { ...artifact, version: undefined, group: artifact.group ?? (isGroup ? group : undefined) };
 }
 
 type Tell = (reason: ProblemReason, path: string, message: string, line?: number, severity?: Severity) => void;
 
-/** @returns undefined for an artifact that is rejected */
-function claimOf(
-  artifact: SelectedArtifact,
-  contents: Contents,
-  library: string,
-  tell: Tell,
-): Pick<Claim<Claimed>, 'name' | 'of'> | undefined {
+/** @returns undefined for what cannot be served */
+function parsedOf(artifact: SelectedArtifact, contents: Contents, tell: Tell): ParsedMain | undefined {
   const { path } = artifact.main;
   const content = contents.byRealPath.get(realPathOf(artifact.main))!;
   if ('tooLarge' in content) {
@@ -169,32 +199,56 @@ function claimOf(
   }
   const parsed = contents.parsed(content, artifact.parser);
   for (const { reason, message, line } of parsed.findings) tell(reason, path, message, line);
-  if (parsed.rejected !== undefined) {
-    tell(parsed.rejected.reason, path, parsed.rejected.message, parsed.rejected.line, 'error');
-    return undefined;
-  }
-  const name = artifact.name === undefined ? skillName(artifact, parsed, library, tell) : artifact.name.name;
+  if (parsed.rejected === undefined) return parsed;
+  tell(parsed.rejected.reason, path, parsed.rejected.message, parsed.rejected.line, 'error');
+  return undefined;
+}
+
+/** @returns undefined for an artifact that is rejected */
+async function claimOf(
+  versions: Versions,
+  library: string,
+  tell: Tell,
+  slices: Slices,
+): Promise<Claim<Versions> | undefined> {
+  const [{ artifact, parsed, files, lost }] = versions;
+  const { kind, version, isSingle } = artifact;
+  const { path } = artifact.main;
+  const folder = version?.of ?? artifact.folder;
+  const name = artifact.name === undefined ? skillName(folder, path, parsed, library, tell) : artifact.name.name;
   if (name === '') {
     const message =
-      artifact.kind === 'skill'
+      kind === 'skill'
         ? 'Neither the frontmatter nor the folder gives a name, so the skill is rejected: write `name`.'
-        : `Its file or folder gives no name, so the ${artifact.kind} is rejected: use letters and digits of ASCII.`;
+        : `Its file or folder gives no name, so the ${kind} is rejected: use letters and digits of ASCII.`;
     tell('BadFileName', path, message);
     return undefined;
   }
   if (artifact.name?.mended === true) {
     tell('NameMended', path, `The file's name is no name for a prompt, so it is called ${name}: rename the file.`);
   }
-  return { name, of: { artifact, parsed } };
+  const claim = { name, folder, isSingle, files, of: versions };
+  if (version !== undefined) return { ...claim, lost: await digestOfVersions(versions, slices) };
+  return { ...claim, lost: parsed.prompt === undefined ? lost : JSON.stringify(parsed.prompt) };
 }
 
-function skillName({ folder, main }: SelectedArtifact, parsed: ParsedMain, library: string, tell: Tell): string {
+/** Tells artifacts apart that differ in a version, whichever it is. */
+async function digestOfVersions(versions: Versions, slices: Slices): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { artifact, files, lost } of versions) {
+    hash.update(JSON.stringify([artifact.version?.name, files.map(({ path, digest }) => [path, digest]), lost]));
+    if (slices.over) await slices.turn();
+  }
+  return hash.digest('hex');
+}
+
+function skillName(folder: string, main: string, parsed: ParsedMain, library: string, tell: Tell): string {
   if (parsed.name !== undefined) return parsed.name;
   const own = folder === '' ? library : nameOf(folder);
   const name = isSkillName(own) ? own : slug(own, longestName);
   if (name !== '' && name !== own) {
     const message = `The folder's name is no skill name, so the skill is called ${name}: write \`name: ${name}\`.`;
-    tell('NameMended', main.path, message);
+    tell('NameMended', main, message);
   }
   return name;
 }
@@ -204,39 +258,37 @@ function movedMessage(
   library: string,
   name: string,
   address: string,
-  holder: Claim<Claimed>,
+  holder: Claim<Versions>,
 ): string {
   const at = library + places[kind];
-  const other = holder.of.artifact.main.path;
+  const other = mainOf(holder);
   return kind === 'prompt'
     ? `The name ${at}${name} is taken by ${other}, so this prompt is called ${at}${address}: give it a name of its own.`
     : `The address ${at}${name} is taken by ${other}, so this ${kind} is at ${at}${address}: give it a name of its own.`;
 }
 
+/** @returns with the row why it is not advertised, for who looks for it there */
 function artifactRow(
-  { name, files, of: { artifact, parsed } }: Claim<Claimed>,
+  { artifact, parsed, files }: Offer,
+  name: string,
   address: string,
-  tell: Tell,
-): ArtifactRow {
-  const { kind, group, folder, main, mainName } = artifact;
+): { row: ArtifactRow; unadvertised: string | undefined } {
+  const { kind, group, folder, version, mainName } = artifact;
   const why = [...parsed.unadvertised];
   if (kind === 'skill') {
     const size = files.reduce((sum, file) => sum + file.size, 0);
     if (files.length > advertisedFiles) why.push(`it has more than ${advertisedFiles} files`);
     if (size > advertisedSize) why.push(`it has more than ${advertisedSize / 1024 / 1024} MiB`);
   }
-  if (why.length > 0) {
-    const message = `The skill can be read at its address, but clients that hold to the specification refuse it: ${why.join('; ')}.`;
-    tell('NotAdvertised', main.path, message, parsed.line);
-  }
-  return {
+  const row: ArtifactRow = {
     row: 'artifact',
     kind,
     address,
     name,
-    version: parsed.version,
+    version: version?.name ?? parsed.version,
     ...(group === undefined ? {} : { group }),
     folder,
+    ...(version === undefined ? {} : { versionsIn: version.of }),
     ...(parsed.title === undefined || parsed.title === name ? {} : { title: parsed.title }),
     description: parsed.description,
     tags: parsed.tags,
@@ -246,6 +298,11 @@ function artifactRow(
     main: mainName,
     files,
   };
+  const unadvertised =
+    why.length === 0
+      ? undefined
+      : `The skill can be read at its address, but clients that hold to the specification refuse it: ${why.join('; ')}.`;
+  return { row, unadvertised };
 }
 
 /** The rows of the files that can be served, with a problem for each that cannot. */

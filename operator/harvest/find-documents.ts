@@ -10,6 +10,7 @@ import { compileGlobs, type Glob } from './globs.ts';
 import { type DocumentKind, documentKinds } from './kinds.ts';
 import type { Plugins } from './plugins.ts';
 import { belowSubdirectory, type KindSieve, type Sieve } from './sieve.ts';
+import type { VersionFolder, VersionFolders } from './version-folders.ts';
 import { hiddenBy, isExcluded } from './visibility.ts';
 
 export interface FoundDocument {
@@ -21,6 +22,8 @@ export interface FoundDocument {
   base: string;
   /** The folder that belongs to it as a whole, if it has one. */
   folder: Folder | undefined;
+  /** What that folder is a version of. */
+  version: VersionFolder | undefined;
 }
 
 export interface FoundDocuments {
@@ -46,6 +49,7 @@ export async function findDocuments(
   source: Folder,
   sieve: Sieve,
   plugins: Plugins,
+  versions: VersionFolders,
   isInSkill: (folder: Folder) => boolean,
   slices: Slices,
 ): Promise<FoundDocuments> {
@@ -54,7 +58,7 @@ export async function findDocuments(
   for (const folder of walk(source, ({ path, name }) => isExcluded(below(path), name, sieve.exclude))) {
     const relative = below(folder.path);
     const inSkill = isInSkill(folder);
-    const here = searches.map((search) => search.in(relative));
+    const here = searches.map((search) => search.in(relative, versions.at.get(folder)));
     for (const [name, main] of folder.files) {
       if (slices.over) await slices.turn();
       if (!documentKinds.some((kind) => kind.isMain(name))) continue;
@@ -96,9 +100,14 @@ class Search {
     this.#inPlugin = this.#own.listed ? [] : compileGlobs(kind.inPlugin, kind.list);
   }
 
-  /** Looks at the files of a folder, one after the other. @param relative the folder's path below the subdirectory */
-  in(relative: string) {
-    const { isMain, isMistakable, tells } = this.#kind;
+  /**
+   * Looks at the files of a folder, one after the other.
+   * @param relative the folder's path below the subdirectory
+   * @param versionOf what the folder is a version of, of whatever kind
+   */
+  in(relative: string, versionOf: VersionFolder | undefined) {
+    const { kind, isMain, isMistakable, tells } = this.#kind;
+    const version = versionOf?.kind === kind ? versionOf : undefined;
     const globs = [...this.#own.globs.entries()].filter(([, glob]) => glob.mayMatchIn(relative));
     const roots = this.#inPlugin.length === 0 ? [] : rootsAbove(relative, this.#plugins);
     const isOff = this.#own.listed && this.#own.globs.length === 0;
@@ -107,7 +116,7 @@ class Search {
       if (isMistakable(path) && this.#reaches(globs, roots, path)) this.#mistakable.push(main.path);
       if (isOff || !isMain(name)) return;
       const candidate =
-        this.#byGlob(globs, name, path, main, folder) ?? this.#byPlugin(roots, name, path, main, folder);
+        this.#byGlob(globs, name, path, main, folder, version) ?? this.#byPlugin(roots, name, path, main, folder);
       if (candidate !== undefined) this.#candidates.push(candidate);
       else if (!inSkill && tells(name) && hiddenBy(path, () => false) === undefined) {
         this.#left.push({ path, real: main.realPath ?? main.path });
@@ -121,19 +130,22 @@ class Search {
     path: string,
     main: TreeEntry,
     folder: Folder,
+    version: VersionFolder | undefined,
   ): Candidate | undefined {
     const kind = this.#kind;
-    const isOwn = kind.hasFolder(name, path.includes('/') ? folder.name : '');
+    const isOwn = kind.hasFolder(name, path.includes('/') ? (version?.of ?? folder).name : '');
     let found: Candidate | undefined;
     for (const [convention, glob] of globs) {
       if (found !== undefined && this.#matched.has(glob)) continue;
-      const ofItsFolder = this.#own.ofItsFolder.has(glob);
-      if (ofItsFolder && !isOwn) continue;
+      if (this.#own.ofItsFolder.has(glob) && !isOwn) continue;
+      if (this.#own.ofVersions.has(glob) && version === undefined) continue;
       if (!glob.matches(path) && !(isOwn && glob.matches(folderOf(path)))) continue;
       if (hiddenBy(path, (part) => glob.dotParts.has(part)) !== undefined) continue;
       if (kind.isCompanion(name) && !glob.names(path)) continue;
       this.#matched.add(glob);
-      found ??= { kind, main, path, base: '', folder: isOwn ? folder : undefined, convention };
+      found ??= isOwn
+        ? { kind, main, path, base: '', folder, version, convention }
+        : { kind, main, path, base: '', folder: undefined, version: undefined, convention };
     }
     return found;
   }
@@ -164,6 +176,7 @@ class Search {
         path,
         base,
         folder: isOwn ? folder : undefined,
+        version: undefined,
         convention: this.#own.globs.length,
       };
     }
@@ -223,22 +236,31 @@ const mistakable = (path: string, kind: ArtifactKind): Problem =>
     `A file of this name describes the folder that it stands in, so it is no ${kind}: if it is meant as one, give it another name.`,
   );
 
-/** What lies below a RULE.md is of that rule; any other main file has a folder only where no second one stands in it. */
+/**
+ * What lies below a RULE.md is of that rule, and below a version of that version; any other main file has a folder only
+ * where no second one stands in it.
+ */
 async function withFolders(candidates: readonly Candidate[], slices: Slices): Promise<Candidate[]> {
-  const ruled = new Set(
-    candidates.flatMap(({ path, folder }) => (isRuled(path) && folder !== undefined ? [folderOf(path)] : [])),
-  );
-  const kept = candidates.filter(({ path }) => isRuled(path) || !isBelow(path, ruled));
+  const foldersOf = (owns: (one: Candidate) => boolean): Set<string> =>
+    new Set(candidates.flatMap((one) => (one.folder !== undefined && owns(one) ? [folderOf(one.path)] : [])));
+  const ofVersions = foldersOf(({ version }) => version !== undefined);
+  const ruled = foldersOf(({ path }) => isRuled(path));
+  const kept = candidates.filter(({ path, version }) => {
+    if (version !== undefined) return true;
+    return !isBelow(path, ofVersions) && (isRuled(path) || !isBelow(path, ruled));
+  });
   if (slices.over) await slices.turn();
   const inFolder = new Map<string, number>();
   for (const { path } of kept) inFolder.set(folderOf(path), (inFolder.get(folderOf(path)) ?? 0) + 1);
   if (slices.over) await slices.turn();
   return kept.map((candidate) =>
-    candidate.folder === undefined || isRuled(candidate.path) || inFolder.get(folderOf(candidate.path)) === 1
+    candidate.folder === undefined || ownsAll(candidate) || inFolder.get(folderOf(candidate.path)) === 1
       ? candidate
       : { ...candidate, folder: undefined },
   );
 }
+
+const ownsAll = ({ path, version }: Candidate): boolean => version !== undefined || isRuled(path);
 
 const isRuled = (path: string): boolean => nameOf(path) === 'RULE.md';
 

@@ -24,6 +24,8 @@ export interface Owner {
   main: TreeEntry;
   /** How the main file is listed. */
   mainName: string;
+  /** Where that folder is one of several versions, the artifact's; else the folder itself. */
+  artifact: Folder;
 }
 
 /** What is no pack file, whatever `include.files` says. */
@@ -57,7 +59,7 @@ export async function findFiles(
   const ownersAt = Map.groupBy(owners, ({ folder }) => folder);
   const around = new Map<Folder, Surroundings>();
   const byOwner = new Map<Owner, SelectedFile[]>(owners.map((owner) => [owner, []]));
-  const hidden = new Map<Owner, number>();
+  const hidden = new Map<Folder, number>();
   const pack: SelectedFile[] = [];
   const problems: Problem[] = [];
   const matched = new Set<Glob>();
@@ -86,7 +88,7 @@ export async function findFiles(
         const isMain = entry === owner.main;
         const inner = isMain ? owner.mainName : entry.path.slice(prefixOf(owner.folder.path));
         if (!isMain && isHiddenInside(inner, (part) => isNamedFor(part, path, globs))) {
-          hidden.set(owner, (hidden.get(owner) ?? 0) + 1);
+          hidden.set(owner.artifact, (hidden.get(owner.artifact) ?? 0) + 1);
         } else if (!isMain && reservedSegments.has(inner)) problems.push(reserved(entry.path));
         else {
           byOwner.get(owner)!.push({ path: inner, entry });
@@ -99,7 +101,7 @@ export async function findFiles(
   }
 
   for (const [owner, files] of byOwner) byOwner.set(owner, await inOrder(files, slices));
-  problems.push(...[...hidden].map(([{ folder }, count]) => hiddenFiles(folder, count)));
+  for (const [folder, count] of hidden) problems.push(hiddenFiles(folder, count));
   return { byOwner, pack: await inOrder(pack, slices), problems, matched };
 }
 

@@ -8,6 +8,7 @@ import type { TreeEntry } from '../source/source.ts';
 import type { Glob } from './globs.ts';
 import type { Plugins } from './plugins.ts';
 import { belowSubdirectory, type Sieve } from './sieve.ts';
+import type { VersionFolders } from './version-folders.ts';
 import { hiddenBy, isExcluded, isNamedSkillRoot } from './visibility.ts';
 
 export const mainName = 'SKILL.md';
@@ -37,8 +38,14 @@ interface Candidate extends FoundSkill {
   convention: number;
 }
 
-export async function findSkills(source: Folder, sieve: Sieve, plugins: Plugins, slices: Slices): Promise<FoundSkills> {
-  const mains = await findMains(source, sieve, slices);
+export async function findSkills(
+  source: Folder,
+  sieve: Sieve,
+  plugins: Plugins,
+  versions: VersionFolders,
+  slices: Slices,
+): Promise<FoundSkills> {
+  const mains = await findMains(source, sieve, versions, slices);
   const matched = new Set<Glob>();
   const left = new Leftovers(sieve);
   const { globs, listed } = sieve.skills;
@@ -89,12 +96,24 @@ export async function findSkills(source: Folder, sieve: Sieve, plugins: Plugins,
   };
 }
 
-/** Every SKILL.md that is not excluded, in the tree's order; another spelling where a folder has no SKILL.md. */
-async function findMains(source: Folder, sieve: Sieve, slices: Slices): Promise<FoundSkill[]> {
+/**
+ * Every SKILL.md that is not excluded, in the tree's order; another spelling where a folder has no SKILL.md. What lies
+ * below a version is of that version.
+ */
+async function findMains(
+  source: Folder,
+  sieve: Sieve,
+  versions: VersionFolders,
+  slices: Slices,
+): Promise<FoundSkill[]> {
   const { exclude } = sieve;
   const below = (path: string) => belowSubdirectory(sieve, path);
   const found: FoundSkill[] = [];
-  for (const folder of walk(source, ({ path, name }) => isExcluded(below(path), name, exclude))) {
+  const isOfVersion = ({ parent }: Folder): boolean =>
+    parent !== undefined && versions.at.get(parent)?.kind === 'skill';
+  const isPassedOver = (folder: Folder): boolean =>
+    isExcluded(below(folder.path), folder.name, exclude) || isOfVersion(folder);
+  for (const folder of walk(source, isPassedOver)) {
     const names = folder.files.has(mainName)
       ? [mainName]
       : [...folder.files.keys()].filter((name) => name.length === mainName.length && /^skill\.md$/i.test(name));

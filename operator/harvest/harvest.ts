@@ -5,11 +5,13 @@ import type { Tree, TreeEntry } from '../source/source.ts';
 import { type Assembled, assemble } from './assemble.ts';
 import type { KnownContents } from './content.ts';
 import type { ParserName } from './parsers.ts';
-import { type Manifest, noPlugins, type Plugins, pluginsOf } from './plugins.ts';
+import { type Manifest, type Plugins, pluginsOf } from './plugins.ts';
 import { type Blobs, ContentsReader, realPathOf } from './read-contents.ts';
 import type { HarvestRules } from './rules.ts';
 import { type Ground, groundOf, isPluginThere, manifestsOf, type Selection, select } from './selection.ts';
 import { concerning } from './sieve.ts';
+import { type VersionFolders, versionFoldersOf, versionsFileOf } from './version-folders.ts';
+import { longestVersionsFile } from './versions-file.ts';
 
 export type { KnownContent, KnownContents } from './content.ts';
 export type { Blobs } from './read-contents.ts';
@@ -40,8 +42,8 @@ export async function harvest(
   const resolved = await resolveLinks(tree.entries);
   const ground = await groundOf(resolved.entries, rules, tree.hasSubdirectory);
   const reader = await ContentsReader.of(tree, known, blobs, rules.limits, signal);
-  const { plugins, kept } = await readPlugins(ground, rules, reader);
-  const selection = await select(ground, rules, plugins);
+  const { plugins, versions, kept } = await readAhead(ground, rules, reader);
+  const selection = await select(ground, rules, plugins, versions);
   const contents = await reader.contents(wanted(selection), await mainsOf(selection));
   const told = [...tree.problems, ...resolved.problems];
   const problems = await concerning(told, ground.sieve, new Slices());
@@ -49,29 +51,38 @@ export async function harvest(
   return { ...assembled, kept, contents: contents.byId };
 }
 
-/** The plugins of the source's own manifests. What a manifest names is looked for, never fetched. */
-async function readPlugins(
+/**
+ * What the source's own manifests and its versions.json say of where things are. What a manifest names is looked for, never
+ * fetched.
+ */
+async function readAhead(
   ground: Ground,
   { library, url }: HarvestRules,
   reader: ContentsReader,
-): Promise<{ plugins: Plugins; kept: string[] }> {
+): Promise<{ plugins: Plugins; versions: VersionFolders; kept: string[] }> {
   const found = manifestsOf(ground);
-  if (found.length === 0) return { plugins: noPlugins, kept: [] };
-  const read = await reader.bytes(found.map(({ entry }) => entry));
+  const versionsFile = versionsFileOf(ground);
+  const isReadable = versionsFile !== undefined && (versionsFile.size ?? 0) <= longestVersionsFile;
+  const read = await reader.bytes([...found.map(({ entry }) => entry), ...(isReadable ? [versionsFile] : [])]);
   const kept: string[] = [];
-  const manifests: Manifest[] = [];
+  const heard = (entry: TreeEntry): Buffer | 'tooLarge' => {
+    const content = read.get(realPathOf(entry)) ?? 'tooLarge';
+    if (content === 'tooLarge') return content;
+    kept.push(content.digest);
+    return content.bytes;
+  };
   // A manifest that is a link to another one says nothing new.
-  const heard = new Set<string>();
+  const manifests = new Map<string, Manifest>();
   for (const { path, entry } of found) {
-    const content = read.get(realPathOf(entry))!;
-    if (heard.has(realPathOf(entry))) continue;
-    heard.add(realPathOf(entry));
-    if (content !== 'tooLarge') kept.push(content.digest);
-    manifests.push({ path, bytes: content === 'tooLarge' ? content : content.bytes });
+    if (!manifests.has(realPathOf(entry))) manifests.set(realPathOf(entry), { path, bytes: heard(entry) });
   }
   const { subdirectory } = ground.sieve;
   const isThere = (path: string): boolean => isPluginThere(ground, path);
-  return { plugins: pluginsOf(manifests, { library, url, subdirectory, isThere }), kept };
+  return {
+    plugins: pluginsOf([...manifests.values()], { library, url, subdirectory, isThere }),
+    versions: await versionFoldersOf(ground, versionsFile && heard(versionsFile), new Slices()),
+    kept,
+  };
 }
 
 function* wanted({ artifacts, files }: Selection): Generator<TreeEntry> {

@@ -15,6 +15,8 @@ export interface Convention {
   glob: string;
   /** Whether only a main file of the folder's own name counts: `profiles/reviewer/reviewer.md`. */
   ofItsFolder?: true;
+  /** Whether only the folder of a version counts: `rules/review/1.2.0/RULE.md`. */
+  ofVersions?: true;
 }
 
 export interface Kind {
@@ -99,14 +101,17 @@ export const promptKind: DocumentKind = {
 export const ruleKind: DocumentKind = {
   kind: 'rule',
   list: 'rules',
-  conventions: at(
-    'rules/*/RULE.md',
-    '.cursor/rules/*.mdc',
-    '.github/instructions/*.instructions.md',
-    '.github/copilot-instructions.md',
-    'AGENTS.md',
-    'CLAUDE.md',
-  ),
+  conventions: [
+    ...at('rules/*/RULE.md'),
+    { glob: 'rules/*/*/RULE.md', ofVersions: true },
+    ...at(
+      '.cursor/rules/*.mdc',
+      '.github/instructions/*.instructions.md',
+      '.github/copilot-instructions.md',
+      'AGENTS.md',
+      'CLAUDE.md',
+    ),
+  ],
   belowSubdirectory: [],
   inPlugin: ['rules/**/*.{md,mdc}'],
   isMain: (name) => isMarkdown(name) || /\.mdc$/i.test(name) || name === '.cursorrules',
@@ -124,6 +129,7 @@ export const profileKind: DocumentKind = {
   list: 'profiles',
   conventions: [
     { glob: 'profiles/*/*.md', ofItsFolder: true },
+    { glob: 'profiles/*/*/*.md', ofItsFolder: true, ofVersions: true },
     ...at('agents/*.md', '.github/agents/*.agent.md', '.claude/agents/*.md'),
   ],
   belowSubdirectory: [],

@@ -31,8 +31,6 @@ export interface Plugins {
   problems: Problem[];
 }
 
-export const noPlugins: Plugins = { at: new Map(), skillPlaces: new Set(), skillFolders: new Set(), problems: [] };
-
 /** A manifest that stands in the source: its bytes, or why there are none. `path` is below the subdirectory. */
 export interface Manifest {
   path: string;

@@ -18,6 +18,7 @@ import type { ParserName } from './parsers.ts';
 import { emptyPlugins, type Plugins } from './plugins.ts';
 import type { HarvestRules } from './rules.ts';
 import { belowSubdirectory, compileRules, concerning, type KindSieve, type Sieve } from './sieve.ts';
+import type { VersionFolders } from './version-folders.ts';
 import { isExcludedAnywhere, isSkillRoot } from './visibility.ts';
 
 export interface SelectedArtifact {
@@ -35,6 +36,17 @@ export interface SelectedArtifact {
   parser: ParserName;
   /** Absent for skills, whose names stand in their frontmatter. */
   name: ArtifactName | undefined;
+  /** Of one that stands in the folder of a version. */
+  version: SelectedVersion | undefined;
+}
+
+/** One of several versions of an artifact. */
+export interface SelectedVersion {
+  name: string;
+  /** The artifact's folder, below the subdirectory. */
+  of: string;
+  /** See `VersionFolder`. */
+  isCertain: boolean;
 }
 
 export interface Selection {
@@ -89,18 +101,34 @@ export const fileAt = (source: Folder, path: string): TreeEntry | undefined =>
   folderAt(source, folderOf(path))?.files.get(nameOf(path));
 
 /** @throws SourceFault LimitExceeded beyond `limits.files` */
-export async function select(ground: Ground, rules: HarvestRules, plugins: Plugins): Promise<Selection> {
+export async function select(
+  ground: Ground,
+  rules: HarvestRules,
+  plugins: Plugins,
+  versions: VersionFolders,
+): Promise<Selection> {
   const slices = new Slices();
   const { sieve, source } = ground;
-  const found = await findSkills(source, sieve, plugins, slices);
+  const found = await findSkills(source, sieve, plugins, versions, slices);
   const inSkill = skillFolders(found.folders);
-  const documents = await findDocuments(source, sieve, plugins, inSkill, slices);
-  const skillOwners = new Map(found.skills.map((skill): [object, Owner] => [skill, { ...skill, mainName }]));
+  const documents = await findDocuments(source, sieve, plugins, versions, inSkill, slices);
+  const ownerOf = (folder: Folder, main: TreeEntry, mainName: string): Owner => {
+    return { folder, main, mainName, artifact: versions.at.get(folder)?.of ?? folder };
+  };
+  const skillOwners = new Map(
+    found.skills.map((skill): [object, Owner] => [skill, ownerOf(skill.folder, skill.main, mainName)]),
+  );
   const documentOwners = new Map(
     documents.documents.flatMap((one): [FoundDocument, Owner][] =>
-      one.folder === undefined ? [] : [[one, { folder: one.folder, main: one.main, mainName: nameOf(one.path) }]],
+      one.folder === undefined ? [] : [[one, ownerOf(one.folder, one.main, nameOf(one.path))]],
     ),
   );
+  const versionOf = (folder: Folder): SelectedVersion | undefined => {
+    const version = versions.at.get(folder);
+    if (version === undefined) return undefined;
+    const { of, isCertain } = version;
+    return { name: folder.name, of: belowSubdirectory(sieve, of.path), isCertain };
+  };
   const files = await findFiles(
     source,
     {
@@ -113,7 +141,7 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
     slices,
   );
   if (slices.over) await slices.turn();
-  const groups = groupsOf(found.skills, sieve, plugins, rules.library);
+  const groups = groupsOf(found.skills, sieve, plugins, versions, rules.library);
   const skills = found.skills.map(
     (skill): SelectedArtifact => ({
       kind: 'skill',
@@ -125,12 +153,15 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
       isSingle: false,
       parser: 'skill',
       name: undefined,
+      version: versionOf(skill.folder),
     }),
   );
   const others: SelectedArtifact[] = [];
   for (const one of documents.documents) {
     const owner = documentOwners.get(one);
     const { kind, main, path, base } = one;
+    const version = one.version && one.folder && versionOf(one.folder);
+    const named = version === undefined ? path : joinPath(version.of, nameOf(path));
     others.push({
       kind: kind.kind,
       folder: owner === undefined ? withoutExtensions(path) : folderOf(path),
@@ -140,7 +171,8 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
       files: owner === undefined ? [{ path: nameOf(path), entry: main }] : files.byOwner.get(owner)!,
       isSingle: owner === undefined,
       parser: kind.parserFor(path, base),
-      name: kind.nameFor(path, base, owner !== undefined),
+      name: kind.nameFor(named, base, owner !== undefined),
+      version,
     });
     if (slices.over) await slices.turn();
   }
@@ -157,6 +189,7 @@ export async function select(ground: Ground, rules: HarvestRules, plugins: Plugi
     ...documents.problems,
     ...files.problems,
     ...groups.problems,
+    ...versions.problems,
     ...(isListed ? [] : emptyPlugins(plugins, filledPlugins(places, plugins))),
     ...nothingMatched(sieve, matched, found.seen + documents.seen + files.pack.length),
   ];
@@ -178,23 +211,24 @@ function skillFolders(folders: ReadonlySet<Folder>): (folder: Folder) => boolean
 }
 
 /**
- * The groups of skills: the deepest plugin's, else the folder's right above, where it is a real one. A problem for each
- * folder whose name cannot be a group.
+ * The groups of skills: the deepest plugin's, else the folder's right above, where it is a real one and not the skill's
+ * with its versions. A problem for each folder whose name cannot be a group.
  */
 function groupsOf(
-  skills: readonly { relative: string }[],
+  skills: readonly { relative: string; folder: Folder }[],
   { subdirectory, skills: { listed } }: Sieve,
   plugins: Plugins,
+  versions: VersionFolders,
   library: string,
 ): { of(relative: string): string | undefined; problems: Problem[] } {
   const groups = new Map<string, string | undefined>();
   const unfit = new Set<string>();
-  for (const { relative } of skills) {
+  for (const { relative, folder: own } of skills) {
     const root = listed ? '' : pluginAbove(relative, plugins);
     const folder = folderOf(relative);
     const name = nameOf(folder);
     if (root !== '') groups.set(relative, plugins.at.get(root)?.group);
-    else if (isSkillRoot(folder) || name === library) continue;
+    else if (isSkillRoot(folder) || name === library || versions.at.has(own)) continue;
     else if (isLibraryName(name)) groups.set(relative, name);
     else unfit.add(folder);
   }

@@ -14,6 +14,8 @@ export interface KindSieve {
   globs: readonly Glob[];
   /** Those of the globs that only count for a main file of its folder's own name. */
   ofItsFolder: ReadonlySet<Glob>;
+  /** Those of the globs that only count in the folder of a version. */
+  ofVersions: ReadonlySet<Glob>;
   /** Whether its list in `include` was written, or conventions and plugins hold. */
   listed: boolean;
 }
@@ -39,7 +41,8 @@ export function compileRules({
   const ofKind = ({ list, conventions, belowSubdirectory }: Kind): [KindList, KindSieve] => {
     const listed = include[list];
     if (listed !== undefined) {
-      return [list, { globs: compileGlobs(listed, `spec.include.${list}`), ofItsFolder: new Set(), listed: true }];
+      const globs = compileGlobs(listed, `spec.include.${list}`);
+      return [list, { globs, ofItsFolder: new Set(), ofVersions: new Set(), listed: true }];
     }
     const places = folder === '' ? conventions : [...conventions, ...belowSubdirectory];
     const globs = compileGlobs(
@@ -47,7 +50,8 @@ export function compileRules({
       list,
     );
     const ofItsFolder = new Set(globs.filter((_glob, at) => places[at]?.ofItsFolder === true));
-    return [list, { globs, ofItsFolder, listed: false }];
+    const ofVersions = new Set(globs.filter((_glob, at) => places[at]?.ofVersions === true));
+    return [list, { globs, ofItsFolder, ofVersions, listed: false }];
   };
   return {
     ...(Object.fromEntries([skillKind, ...documentKinds].map(ofKind)) as Record<KindList, KindSieve>),

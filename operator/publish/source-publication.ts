@@ -101,6 +101,7 @@ function* artifactLines(row: ArtifactRow): Generator<FirstFilesRow | ArtifactRow
     version: row.version,
     ...(row.group === undefined ? {} : { group: row.group }),
     folder: row.folder,
+    ...(row.versionsIn === undefined ? {} : { versionsIn: row.versionsIn }),
     ...(row.title === undefined ? {} : { title: row.title }),
     description: row.description,
     tags: row.tags,

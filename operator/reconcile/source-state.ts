@@ -22,7 +22,7 @@ export interface PublishedRecord {
   problems: readonly ProblemRow[];
 }
 
-/** What stays in memory of a catalogue: addresses and problems, not its rows. */
+/** What stays in memory of a catalogue: addresses, one for all versions of an artifact, and problems, not its rows. */
 export function summaryOf({
   artifacts,
   files,
@@ -34,7 +34,9 @@ export function summaryOf({
 }): Pick<PublishedRecord, 'addresses' | 'problems'> {
   return {
     addresses: {
-      artifacts: artifacts.map(({ kind, address, name, folder }) => ({ kind, address, name, folder })),
+      artifacts: artifacts
+        .filter(({ kind, address }, at) => kind !== artifacts[at - 1]?.kind || address !== artifacts[at - 1]?.address)
+        .map(({ kind, address, name, folder, versionsIn }) => ({ kind, address, name, folder: versionsIn ?? folder })),
       files: files.map(({ path }) => path),
     },
     problems,

@@ -1,7 +1,7 @@
-// In which order versions stand, and which one is the newest.
+// In which order versions stand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareVersions, isSemver, newestFirst } from '../../catalogue/versions.ts';
+import { compareVersions, isSemver } from '../../catalogue/versions.ts';
 
 const shuffled = (versions: readonly string[]): string[][] => [
   versions.toReversed(),
@@ -42,20 +42,4 @@ test('SemVer is meant strictly', () => {
   for (const version of ['1.0.0', '0.0.0', '1.0.0-a.b+c', '1.2.3----R.4+m']) assert.ok(isSemver(version), version);
   const others = ['v1.0.0', '=1.0.0', ' 1.0.0', '1.0.0\n', '1.0', '1.0.0.0', '1.0.0-01', '01.0.0', '١.0.0', 'latest'];
   for (const version of [...others, `1.0.0-${'a'.repeat(300)}`]) assert.ok(!isSemver(version), version);
-});
-
-test('the newest is the highest SemVer, or the last by name where none is one', () => {
-  const same = (version: string): string => version;
-  for (const versions of shuffled(['1.0.0', '2.0.0', '2.0.0-rc.1', 'latest', 'beta'])) {
-    assert.deepEqual(newestFirst(versions, same), ['2.0.0', 'latest', 'beta', '2.0.0-rc.1', '1.0.0']);
-  }
-  assert.deepEqual(newestFirst(['2024-01', '2025-06', '2024-12'], same), ['2025-06', '2024-12', '2024-01']);
-  assert.deepEqual(newestFirst([], same), []);
-});
-
-test('10,000 versions are put in order in a moment', () => {
-  const versions = Array.from({ length: 10_000 }, (_, at) => `${(at * 7919) % 10_000}.${at % 7}.0`);
-  const began = performance.now();
-  assert.equal(newestFirst(versions, (version) => version)[0]?.split('.')[0], '9999');
-  assert.ok(performance.now() - began < 2_000);
 });
