@@ -1,5 +1,6 @@
 // What `lyceum check` prints, as text for people or as one JSON document; and its exit status. Pure.
 import type { ArtifactKind, ArtifactRow } from '../../catalogue/source-catalogue.ts';
+import { compareVersions } from '../../catalogue/versions.ts';
 import { artifactsOf } from '../../operator/reconcile/source-status.ts';
 import { printable } from '../../operator/source/path.ts';
 import type { Harvested } from './harvest-once.ts';
@@ -41,10 +42,10 @@ const faultLines = ({ source, url, fault }: Extract<Verdict, { fault: object }>)
 ];
 
 function harvestLines({ source, url, harvested }: Extract<Verdict, { harvested: object }>): string[] {
-  const { counts, problems } = harvested.result;
+  const { artifacts, counts, problems } = harvested.result;
   const { files, discovered, duplicates, rejected } = counts;
   const told = [
-    `${artifactsOf(counts).join(', ')} of ${discovered} would be served`,
+    `${artifactsOf(counts).join(', ')} of ${discovered} would be served${versionsWord(artifacts)}`,
     ...(duplicates > 0 ? [counted(duplicates, 'duplicate')] : []),
     ...(rejected > 0 ? [`${rejected} rejected`] : []),
     ...(files > 0 ? [counted(files, 'pack file')] : []),
@@ -69,31 +70,45 @@ export function jsonReport(report: Report): string {
       url,
       revision,
       counts: result.counts,
-      skills: ofKind(result, 'skill').map(({ address, name, version, folder, advertised }) => ({
-        address,
-        name,
-        version,
-        folder,
-        advertised,
+      skills: ofKind(result, 'skill').map((versions) => ({
+        ...shownOf(versions),
+        advertised: versions[0].advertised,
       })),
-      prompts: ofKind(result, 'prompt').map((prompt) => ({ ...shownOf(prompt), ...prompt.prompt })),
-      rules: ofKind(result, 'rule').map(shownOf),
-      profiles: ofKind(result, 'profile').map(shownOf),
+      prompts: ofKind(result, 'prompt').map((versions) => ({
+        ...shownOf(versions),
+        title: versions[0].title,
+        ...versions[0].prompt,
+      })),
+      rules: ofKind(result, 'rule').map((versions) => ({ ...shownOf(versions), title: versions[0].title })),
+      profiles: ofKind(result, 'profile').map((versions) => ({ ...shownOf(versions), title: versions[0].title })),
       problems: result.problems.map(({ row: _row, ...problem }) => problem),
     };
   });
   return JSON.stringify({ refused: report.refused, sources }, null, 2);
 }
 
-const ofKind = ({ artifacts }: Harvested['result'], kind: ArtifactKind): ArtifactRow[] =>
-  artifacts.filter((artifact) => artifact.kind === kind);
+/** The rows of one address, as many as there are versions: the newest one first. */
+type Versions = [ArtifactRow, ...ArtifactRow[]];
 
-const shownOf = ({ address, name, version, folder, title }: ArtifactRow): object => ({
-  address,
-  name,
-  version,
-  folder,
-  title,
-});
+function ofKind({ artifacts }: Harvested['result'], kind: ArtifactKind): Versions[] {
+  const rows = artifacts.filter((artifact) => artifact.kind === kind);
+  return [...Map.groupBy(rows, ({ address }) => address).values()] as Versions[];
+}
+
+/** All versions are told where each has a folder of its own. */
+function shownOf(versions: Versions): object {
+  const [{ address, name, version, folder, versionsIn }] = versions;
+  return {
+    address,
+    name,
+    version,
+    ...(versionsIn === undefined ? {} : { versions: versions.map((row) => row.version).sort(compareVersions) }),
+    folder: versionsIn ?? folder,
+  };
+}
+
+/** How many versions there are, where some artifact has folders for them. */
+const versionsWord = (artifacts: readonly ArtifactRow[]): string =>
+  artifacts.some(({ versionsIn }) => versionsIn !== undefined) ? ` in ${counted(artifacts.length, 'version')}` : '';
 
 const counted = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`;

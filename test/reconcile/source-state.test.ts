@@ -1,8 +1,9 @@
 // What is remembered of a source, and what of it two operators that meet on one object agree on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import type { RecordHead } from '../../operator/publish/record.ts';
-import { builtOf, rememberedBy } from '../../operator/reconcile/source-state.ts';
+import { builtOf, rememberedBy, summaryOf } from '../../operator/reconcile/source-state.ts';
 
 const record = { artifactDigest: 'sha256:aa', built: '2026-11-30T12:00:05Z' } as RecordHead;
 
@@ -25,4 +26,20 @@ test('a restart remembers the fault, the generation it was met with, and the req
     lookedGeneration: 3,
   });
   assert.deepEqual(rememberedBy({ conditions: [{ ...ready, reason: 'constructor' }] }), { handledRequest: undefined });
+});
+
+test('all versions of an artifact have one address, which is qualified by the folder that they stand in', () => {
+  const row = (kind: string, address: string, version: string, versionsIn?: string) =>
+    ({ kind, address, name: address, version, folder: `${kind}s/${address}/${version}`, versionsIn }) as ArtifactRow;
+  const artifacts = [
+    row('skill', 'a', '2.0.0', 'skills/a'),
+    row('skill', 'a', '1.0.0', 'skills/a'),
+    row('skill', 'b', '1.0.0'),
+    row('rule', 'b', '1.0.0', 'rules/b'),
+  ];
+  assert.deepEqual(summaryOf({ artifacts, files: [], problems: [] }).addresses.artifacts, [
+    { kind: 'skill', address: 'a', name: 'a', folder: 'skills/a' },
+    { kind: 'skill', address: 'b', name: 'b', folder: 'skills/b/1.0.0' },
+    { kind: 'rule', address: 'b', name: 'b', folder: 'rules/b' },
+  ]);
 });

@@ -123,6 +123,35 @@ test('--json prints one document with counts, skills and problems', async () => 
   assert.equal(sources[0].problems[0].reason, 'Empty');
 });
 
+test('versions are counted, and --json lists them from old to new', async () => {
+  const pack = await folder('versions', {
+    'skills/one/1.0.0/SKILL.md': skillText('one'),
+    'skills/one/1.10.0/SKILL.md': skillText('one'),
+    'skills/one/1.9.0/SKILL.md': skillText('one'),
+    'skills/one/next/SKILL.md': skillText('one'),
+    'rules/two/0.1.0/RULE.md': '# Two',
+    'rules/two/0.2.0/RULE.md': '',
+    'profiles/three/three.md': 'Three.',
+  });
+  const { code, output } = await check(pack);
+  assert.equal(code, 1);
+  assert.match(output, /: 1 skill, 1 rule, 1 profile of 3 would be served in 6 versions, 1 problem$/m);
+  assert.match(output, /^rules\/two\/0\.2\.0\/RULE\.md: error Empty: /m);
+  const [{ skills, rules, profiles }] = JSON.parse((await check('--json', pack)).output).sources;
+  assert.deepEqual(skills, [
+    {
+      address: 'one',
+      name: 'one',
+      version: '1.10.0',
+      versions: ['1.0.0', '1.9.0', '1.10.0', 'next'],
+      folder: 'skills/one',
+      advertised: true,
+    },
+  ]);
+  assert.deepEqual([rules[0].version, rules[0].versions, rules[0].folder], ['0.1.0', ['0.1.0'], 'rules/two']);
+  assert.deepEqual(profiles, [{ address: 'three', name: 'three', version: '0.0.0', folder: 'profiles/three' }]);
+});
+
 test('globs, excludes and a subdirectory can be tried from the command line', async () => {
   const pack = await folder('globs', {
     'packs/a/one/SKILL.md': skillText('one'),
