@@ -17,7 +17,13 @@ const hiddenFrom = (name: string, library: string, group: string, ...more: Skill
   library,
   tags: ['private', 'hidden-tag'],
   skills: [
-    { address: 'hidden-skill', description: canary, group, files: { 'hidden dir/hidden.txt': canary } },
+    {
+      address: 'hidden-skill',
+      version: '1.0.0-hidden',
+      description: canary,
+      group,
+      files: { 'hidden dir/hidden.txt': canary },
+    },
     { address: 'hidden-other', description: canary, group: 'hidden-group' },
     ...more,
   ],
@@ -29,8 +35,10 @@ const hiddenFrom = (name: string, library: string, group: string, ...more: Skill
       text: `${canary} {{ what }}`,
     },
   ],
-  rules: [{ address: 'hidden-tone', description: canary, files: { 'hidden.txt': canary } }],
-  profiles: [{ address: 'hidden-scribe', description: canary, files: { 'hidden.txt': canary } }],
+  rules: [{ address: 'hidden-tone', version: '1.0.0-hidden', description: canary, files: { 'hidden.txt': canary } }],
+  profiles: [
+    { address: 'hidden-scribe', version: '1.0.0-hidden', description: canary, files: { 'hidden.txt': canary } },
+  ],
   files: { 'hidden.md': canary, 'hidden dir/hidden.md': canary },
 });
 
@@ -92,8 +100,8 @@ function mcp(method: string, params: Record<string, unknown> = {}, reveals = tru
 }
 
 /** Addresses and names alone: what a request says besides is no excuse for an answer that has it. */
-const repeatable = ({ uri, name, arguments: args, ref }: Record<string, unknown>): string[] =>
-  [uri, name, ref, args].flatMap((value) =>
+const repeatable = ({ uri, name, arguments: args, ref, skill, rule, profile }: Record<string, unknown>): string[] =>
+  [uri, name, ref, args, skill, rule, profile].flatMap((value) =>
     typeof value === 'object' && value !== null ? repeatable(value as Record<string, unknown>) : (value ?? []),
   ) as string[];
 
@@ -188,6 +196,18 @@ const someAsks: Ask[] = [
   tool('read_resource', { uri: 'skill://notes/hidden-skill' }),
   tool('get_prompt', { name: 'notes_hidden-ask' }),
   tool('get_prompt', { name: 'hidden-lib_hidden-ask', arguments: { what: 'x' } }),
+  tool('list_skills'),
+  tool('list_rules', { tag: '' }),
+  tool('list_profiles'),
+  tool('install_skill', { skill: 'hidden-skill' }),
+  ...['notes', 'hidden-lib'].flatMap((library) => [
+    tool('install_skill', { skill: `${library}/hidden-skill` }),
+    tool('skill_versions', { skill: `${library}/hidden-skill` }),
+    tool('install_rule', { rule: `${library}/hidden-tone`, version: '1.0.0-hidden' }),
+    tool('rule_versions', { rule: `${library}/hidden-tone` }),
+    tool('install_profile', { profile: `${library}/hidden-scribe` }),
+    tool('profile_versions', { profile: `${library}/hidden-scribe` }),
+  ]),
 ];
 
 const asks: Ask[] = [

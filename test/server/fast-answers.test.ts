@@ -127,6 +127,7 @@ const asked: [method: string, params: Record<string, unknown>][] = [
   ),
   ...uris.map((uri): [string, Record<string, unknown>] => ['resources/read', { uri }]),
   ['tools/call', { name: 'read_resource', arguments: { uri: 'skill://flatsource/alpha' } }],
+  ['tools/call', { name: 'list_skills', arguments: {} }],
   ['prompts/get', { name: 'flatsource_hello', arguments: { who: 'you' } }],
   [
     'completion/complete',
@@ -168,6 +169,7 @@ const scopes: Pick<Sent, 'query' | 'headers'>[] = [
   { query: '?library=nobody', headers: {} },
   { query: '?skills=full', headers: {} },
   { query: '?resources=off&prompts=off', headers: {} },
+  { query: '?artifacts=on', headers: {} },
   { headers: { 'x-mcp-resources': 'off', 'x-skill-listing': 'full', 'x-skill-tags': 'many' } },
 ];
 

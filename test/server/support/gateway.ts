@@ -323,13 +323,13 @@ function artifactRow(
   };
 }
 
-const mediaTypes: Record<string, string> = {
-  md: 'text/markdown',
-  json: 'application/json',
-  mdc: 'text/markdown',
-  sh: 'application/x-sh',
-  png: 'image/png',
-};
+const mediaTypes = new Map([
+  ['md', 'text/markdown'],
+  ['json', 'application/json'],
+  ['mdc', 'text/markdown'],
+  ['sh', 'application/x-sh'],
+  ['png', 'image/png'],
+]);
 
 export function fileRow(path: string, bytes: Buffer): FileRow {
   const text = Buffer.from(bytes.toString('utf8')).equals(bytes);
@@ -338,7 +338,7 @@ export function fileRow(path: string, bytes: Buffer): FileRow {
     path,
     digest: digestOf(bytes),
     size: bytes.length,
-    mediaType: mediaTypes[path.split('.').at(-1)!] ?? fallback,
+    mediaType: mediaTypes.get(path.split('.').at(-1)!) ?? fallback,
     text,
   };
 }
