@@ -36,6 +36,19 @@ export function intersect(...scopes: readonly Scope[]): Scope {
   return [...levels.values()];
 }
 
+/** The parameters by which a URL narrows as a request did. */
+export function scopeParameters(scope: Scope): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const { library, tags } of scope) {
+    if (library !== undefined) query.set('library', library);
+    if (tags !== undefined) query.set('tags', tags.join(','));
+  }
+  return query;
+}
+
+/** Behind a path: nothing where there are no parameters. */
+export const queryText = (query: URLSearchParams): string => (query.size === 0 ? '' : `?${query}`);
+
 /** Equal for scopes of equal levels. */
 export const scopeKey = (scope: Scope): string => JSON.stringify(scope.map(({ library, tags }) => [library, tags]));
 

@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../operator/kubernetes/cluster.ts';
 import { conditionOf } from '../../operator/reconcile/conditions.ts';
 import { columnsOf } from '../../operator/resources/crd.ts';
 import type { SkillSourceStatus } from '../../operator/resources/skill-source.ts';
+import { claudeCodeCommand, codexCommand, n8nEndpoint, npxSkillsCommand, vsCodeFile } from '../../server/connect.ts';
 import { type AgedObject, table } from './table.ts';
 
 /** Tables of all sources and gateways, as `kubectl get sksrc,skgw` prints them. */
@@ -49,21 +50,19 @@ function gatewayComplaints({ metadata, status }: KubernetesObject): string[] {
 /** What to do with a gateway's URL. @param tokens the Secret of its bearer tokens; absent where it is open */
 export function clientSnippets(gateway: string, url: string, tokens?: string): string[] {
   const closed = tokens !== undefined;
-  const [claude, codex] = closed
-    ? [' --header "Authorization: Bearer TOKEN"', ' --bearer-token-env-var TOKEN']
-    : ['', ''];
-  const headers = closed ? ', "headers": {"Authorization": "Bearer TOKEN"}' : '';
+  const door = { gateway, url, closed };
   return [
     `Gateway "${gateway}" serves MCP at ${url}`,
     ...(closed ? [`  It asks for a bearer token: write a value of Secret "${tokens}" where TOKEN stands`] : []),
     '',
-    `  Claude Code   claude mcp add --transport http ${gateway} ${url}${claude}`,
-    `  VS Code       .vscode/mcp.json: {"servers": {"${gateway}": {"type": "http", "url": "${url}"${headers}}}}`,
-    `  Codex         codex mcp add ${gateway} --url ${url}${codex}`,
-    `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${url}?resources=off&prompts=off${closed ? ', Bearer Auth' : ''}`,
+    `  Claude Code   ${claudeCodeCommand(door)}`,
+    `  VS Code       .vscode/mcp.json: ${vsCodeFile(door)}`,
+    `  Codex         ${codexCommand(door)}`,
+    `  n8n           MCP Client Tool, HTTP Streamable, endpoint ${n8nEndpoint(door)}${closed ? ', Bearer Auth' : ''}`,
     // It sends no token.
-    ...(closed ? [] : [`  files         npx skills add ${new URL(url).origin}`]),
+    ...(closed ? [] : [`  files         ${npxSkillsCommand(door)}`]),
     `  one library   ${url}?library=NAME`,
+    `  web page      ${new URL('/', url).href}`,
     `  health        ${new URL('/health', url).href}`,
   ];
 }

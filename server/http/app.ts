@@ -6,6 +6,7 @@ import type { Downloads } from '../downloads/downloads.ts';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { rpcCodes } from '../mcp/json-rpc.ts';
 import type { ServerMetrics } from '../metrics.ts';
+import { addPages } from '../pages/routes.ts';
 import { type AccessRules, addAccess } from './access.ts';
 import { addAuthentication, answerUnauthorized, Unauthorized } from './authentication.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
@@ -108,7 +109,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     done();
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply, logger));
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'There is nothing here; MCP is at /mcp' }));
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, 404, 'There is nothing here; MCP is at /mcp'));
 
   app.removeAllContentTypeParsers();
   // Both names, since the usual one is found at once and any other is searched for.
@@ -123,6 +124,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
   addMcp(app, { ...options, streams, isClosing: () => closing });
   addDiscovery(app, options);
+  addPages(app, options);
   addReindex(app, options);
   addOpenapi(app);
   return app;

@@ -9,10 +9,11 @@ import { type DiscoveryEntries, DiscoveryListings } from '../archive/discovery-e
 import { archive, archiveDigest, archiveSize } from '../archive/skill-archive.ts';
 import { Budget } from '../budget.ts';
 import type { ServerMetrics } from '../metrics.ts';
-import { requestScope, type Scope, settingScope } from '../scope.ts';
+import { queryText, requestScope, scopeParameters, settingScope } from '../scope.ts';
 import { artifactFile } from '../snapshot/keys.ts';
 import type { View } from '../view.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
+import { contentHeaders, isKept, sendArchive, sendFile, tagOf } from './content.ts';
 import { queryOf, viewOf } from './request-view.ts';
 
 export interface DiscoveryOptions {
@@ -43,7 +44,7 @@ export function addDiscovery(app: FastifyInstance, { catalogue, metrics, logger 
           if (snapshot === undefined) return unavailable(reply, 'No catalogue is loaded yet; GET /readyz says why');
           const { library } = request.params;
           const view = viewOf(request, snapshot, library === undefined ? [] : settingScope({ library }));
-          reply.headers(always);
+          reply.headers(contentHeaders);
           try {
             return await handler({ request, view, rest: restOf(request), metrics }, reply);
           } catch (error) {
@@ -55,8 +56,8 @@ export function addDiscovery(app: FastifyInstance, { catalogue, metrics, logger 
       });
     };
     route('index.json', (asked, reply) => sendIndex(asked, reply, listings));
-    route(':archive', (asked, reply) => sendArchive(asked, reply, budget));
-    route(':name/*', (asked, reply) => sendFile(asked, reply, budget));
+    route(':archive', (asked, reply) => sendSkillArchive(asked, reply, budget));
+    route(':name/*', (asked, reply) => sendFileOfSkill(asked, reply, budget));
   }
 }
 
@@ -74,7 +75,8 @@ async function sendIndex(
   listings: DiscoveryListings,
 ): Promise<FastifyReply> {
   const { entries, digest } = await listings.of(view);
-  const query = queryOfScope(requestScope(request.headers, queryOf(request)));
+  // The request's own scope, so that the URLs in an answer lead to what it shows.
+  const query = queryText(scopeParameters(requestScope(request.headers, queryOf(request))));
   const tag = tagOf(createHash('sha256').update(digest).update(query).digest('hex'));
   if (isKept(request, reply, tag)) return reply;
   reply.type('application/json; charset=utf-8');
@@ -96,7 +98,7 @@ async function* indexPieces(entries: DiscoveryEntries, query: string): AsyncGene
 }
 
 /** `<name>.zip` */
-async function sendArchive(
+async function sendSkillArchive(
   { request, view, rest, metrics }: Asked,
   reply: FastifyReply,
   budget: Budget,
@@ -107,17 +109,18 @@ async function sendArchive(
   const size = skill && archiveSize(skill.row);
   if (skill === undefined || size === undefined) return notFound(reply);
   const { row } = skill;
-  if (isKept(request, reply, tagOf(await archiveDigest(row, content, budget)))) return reply;
-  reply.type('application/zip').header('content-length', size);
-  reply.header('content-disposition', `attachment; filename="${name}.zip"`);
-  if (request.method === 'HEAD') return reply.send();
-  metrics.read('skill', skill.from.library);
-  const pieces = archive(row, content, budget, () => reply.raw.destroy());
-  return reply.send(Readable.from(pieces, { objectMode: false }));
+  const sending = { request, reply, view, budget, sent: () => metrics.read('skill', skill.from.library) };
+  return sendArchive(sending, {
+    type: 'application/zip',
+    fileName: `${name}.zip`,
+    digest: await archiveDigest(row, content, budget),
+    size,
+    pieces: (within, overdue) => archive(row, content, within, overdue),
+  });
 }
 
 /** `<name>/<path>`: a file as it is read over MCP, in the form of a listing or raw. */
-async function sendFile(
+async function sendFileOfSkill(
   { request, view, rest, metrics }: Asked,
   reply: FastifyReply,
   budget: Budget,
@@ -126,53 +129,13 @@ async function sendFile(
   const skill = discoveryNames(view).get(rest.slice(0, slash));
   const file = skill && artifactFile(skill.row, rest.slice(slash + 1));
   if (skill === undefined || file === undefined) return notFound(reply);
-  if (isKept(request, reply, tagOf(file.digest))) return reply;
-  reply.type(contentType(file.mediaType, file.text)).header('content-length', file.size);
-  if (request.method === 'HEAD') return reply.send();
-  const giveBack = await budget.take(file.size, () => reply.raw.destroy());
-  if (reply.raw.destroyed) giveBack();
-  else reply.raw.once('close', giveBack);
-  const bytes = await view.snapshot.content.read(file.digest);
-  metrics.read('skill', skill.from.library);
-  return reply.send(bytes);
-}
-
-/** What is served is other people's text: no browser takes it for a page of this server's own. */
-const always = {
-  'cache-control': 'private, no-cache',
-  'content-security-policy': "default-src 'none'; sandbox",
-  vary: 'Authorization, X-Skill-Library, X-Skill-Pack, X-Skill-Tags',
-  'x-content-type-options': 'nosniff',
-};
-
-const contentType = (mediaType: string, isText: boolean): string =>
-  isText && mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType;
-
-const tagOf = (digest: string): string => `"${digest.replace('sha256:', '')}"`;
-
-/** Names the state of what is asked for. @returns true when the client has it, which is answered then */
-function isKept(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
-  reply.header('etag', tag);
-  const known = request.headers['if-none-match']?.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  if (known === undefined || !(known.includes(tag) || known.includes('*'))) return false;
-  reply.code(304).send();
-  return true;
+  return sendFile({ request, reply, view, budget, sent: () => metrics.read('skill', skill.from.library) }, file);
 }
 
 function restOf({ raw: { url = '' } }: FastifyRequest): string {
   const path = url.split('?', 1)[0]!;
   const at = path.indexOf(folder);
   return at === -1 ? '' : path.slice(at + folder.length);
-}
-
-/** The request's own scope, so that the URLs in an answer lead to what it shows. */
-function queryOfScope(scope: Scope): string {
-  const query = new URLSearchParams();
-  for (const { library, tags } of scope) {
-    if (library !== undefined) query.set('library', library);
-    if (tags !== undefined) query.set('tags', tags.join(','));
-  }
-  return query.size === 0 ? '' : `?${query}`;
 }
 
 const notFound = (reply: FastifyReply): FastifyReply => reply.code(404).send({ error: 'There is no such file here' });

@@ -86,6 +86,43 @@ const samples: Sample[] = [
     }),
   ),
 
+  ...[
+    ['/', '/'],
+    ['/libraries', '/libraries'],
+    ['/sources', '/sources'],
+    ['/sources/{name}', '/sources/old'],
+    ['/search.json', '/search.json?q=skill'],
+    ['/{kind}', '/prompts'],
+    ['/{kind}/{name}', '/skills/beta'],
+    ['/{kind}/{name}/{path}', '/skills/beta/raw/SKILL.md'],
+  ].flatMap(([documented, path]): Sample[] => {
+    const route = `GET ${documented}`;
+    return [
+      { server: 'open', route, path, status: 200 },
+      { server: 'open', route, path, status: 304, headers: { 'If-None-Match': '*' } },
+      { server: 'closed', route, path, status: 401 },
+      { server: 'open', route, path, status: 403, headers: foreign },
+      { server: 'empty', route, path, status: 503 },
+    ];
+  }),
+  { server: 'open', route: 'GET /', path: `/?q=${'x'.repeat(257)}`, status: 400 },
+  { server: 'open', route: 'GET /search.json', path: `/search.json?q=${'x'.repeat(257)}`, status: 400 },
+  { server: 'open', route: 'GET /sources/{name}', path: '/sources/none', status: 404 },
+  { server: 'open', route: 'GET /{kind}/{name}', path: '/skills/twin', status: 300 },
+  { server: 'open', route: 'GET /{kind}/{name}', path: '/skills/none', status: 404 },
+  { server: 'open', route: 'GET /{kind}/{name}/{path}', path: '/skills/beta/9.9.9', status: 404 },
+  { server: 'open', route: 'GET /assets/{file}', path: '/assets/style.css', status: 200 },
+  {
+    server: 'open',
+    route: 'GET /assets/{file}',
+    path: '/assets/style.css',
+    status: 304,
+    headers: { 'If-None-Match': '*' },
+  },
+  { server: 'closed', route: 'GET /assets/{file}', path: '/assets/style.css', status: 401 },
+  { server: 'open', route: 'GET /assets/{file}', path: '/assets/style.css', status: 403, headers: foreign },
+  { server: 'open', route: 'GET /assets/{file}', path: '/assets/none.css', status: 404 },
+
   { server: 'open', route: 'POST /reindex', status: 200 },
   { server: 'closed', route: 'POST /reindex', status: 401 },
   { server: 'open', route: 'POST /reindex', status: 403, headers: foreign },
@@ -117,6 +154,8 @@ const everyKind: CatalogueFixture = {
   sources: [
     ...schoolTree.sources,
     { name: 'old', state: 'stale', reason: 'Unreachable', skills: [{ address: 'x', description: 'Kept.' }] },
+    { name: 'one', skills: [{ address: 'twin', description: 'A name that two libraries have.' }] },
+    { name: 'two', skills: [{ address: 'twin', description: 'A name that two libraries have.' }] },
     { name: 'broken', state: 'failed', reason: 'NotFound' },
     { name: 'new', state: 'pending' },
     { name: 'notes', live: { url: 'webdav+http://127.0.0.1:1/', subdirectory: '', fileSize: 1 } },

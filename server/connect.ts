@@ -1,0 +1,33 @@
+// What to paste into clients to connect them with a gateway: said by its pages and by `lyceum run` alike.
+
+export interface Door {
+  gateway: string;
+  /** URL of /mcp, with its query where it narrows. */
+  url: string;
+  /** Whether it asks for a bearer token. */
+  closed: boolean;
+}
+
+/** Where a client's own token goes. */
+const header = 'Authorization: Bearer TOKEN';
+
+export const claudeCodeCommand = ({ gateway, url, closed }: Door): string =>
+  `claude mcp add --transport http ${gateway} ${inShell(url)}${closed ? ` --header "${header}"` : ''}`;
+
+export const vsCodeFile = ({ gateway, url, closed }: Door): string =>
+  `{"servers": {"${gateway}": {"type": "http", "url": "${url}"${closed ? ', "headers": {"Authorization": "Bearer TOKEN"}' : ''}}}}`;
+
+export const codexCommand = ({ gateway, url, closed }: Door): string =>
+  `codex mcp add ${gateway} --url ${inShell(url)}${closed ? ' --bearer-token-env-var TOKEN' : ''}`;
+
+/** n8n has neither resources nor prompts, so it is shown tools for them. */
+export function n8nEndpoint({ url }: Door): string {
+  return `${url}${url.includes('?') ? '&' : '?'}resources=off&prompts=off`;
+}
+
+/** @param within a library or group, which the program takes in the path alone */
+export const npxSkillsCommand = ({ url }: Door, within?: string): string =>
+  `npx skills add ${new URL(url).origin}${within === undefined ? '' : `/${within}`}`;
+
+/** As one word of a shell: `?` and `&` mean something there. */
+const inShell = (url: string): string => (/^[A-Za-z0-9:/._[\]-]+$/.test(url) ? url : `'${url.replaceAll("'", '%27')}'`);
