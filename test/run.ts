@@ -1,4 +1,4 @@
-// The test runner: Helm and one API server for the whole suite, `node --test` over every test file, nothing left behind.
+// The test runner: Helm, an S3 server and one API server for the whole suite, `node --test` over every test file, nothing left behind.
 // Arguments, where given, stand for the test files: npm test -- 'test/harvest/**/*.test.ts'
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,8 +10,12 @@ import { coordinatesVariable } from './cluster/coordinates.ts';
 const files = process.argv.length > 2 ? process.argv.slice(2) : ['test/**/*.test.ts'];
 
 // Built here where it is missing, since that takes longer than a test may. What cannot be built is told by its tests.
-const helm = spawn(join(import.meta.dirname, 'cluster/build.sh'), ['helm'], { stdio: ['ignore', 'ignore', 'inherit'] });
-await once(helm, 'exit');
+for (const part of ['helm', 'versitygw']) {
+  const build = spawn(join(import.meta.dirname, 'cluster/build.sh'), [part], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await once(build, 'exit');
+}
 
 await using controlPlane = await startControlPlane();
 const tests = spawn(

@@ -28,3 +28,10 @@ export class UpstreamFault extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
+
+/** Upstream moved between two requests of one look. A look that begins anew at once finds it as it is now. */
+export class MovedMeanwhile extends UpstreamFault {
+  constructor(message: string) {
+    super('UpstreamInvalid', message, { retryAfterSeconds: 1 });
+  }
+}

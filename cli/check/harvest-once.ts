@@ -10,6 +10,7 @@ import { effectiveLimits } from '../../operator/reconcile/limits.ts';
 import { secretOf } from '../../operator/reconcile/look.ts';
 import type { SkillSourceSpec } from '../../operator/resources/skill-source.ts';
 import type { Backends } from '../../operator/source/backends.ts';
+import { withSettledTree } from '../../operator/source/settled.ts';
 import type { Limits } from '../../upstream/limits.ts';
 
 /** A source to check. */
@@ -40,12 +41,12 @@ export async function harvestOnce(
     const context = { limits, signal: deadline.signal, secret, memory: noMemory, scratch, ...told };
     const source = await backends.open(spec, namespace, context, cluster);
     try {
-      const tree = await source.open();
       const { include, exclude, subdirectory, url } = spec;
       const rules = { include, exclude, subdirectory, library: spec.library ?? name, source: name, url, limits };
-      const harvested = harvest(tree, rules, new Map(), digestsOnly, deadline.signal);
-      const result = await harvested.finally(() => tree.close());
-      return { revision: tree.revision, result };
+      return await withSettledTree(source, async (tree) => {
+        const result = await harvest(tree, rules, new Map(), digestsOnly, deadline.signal);
+        return { revision: tree.revision, result };
+      });
     } finally {
       await source.close();
     }

@@ -9,7 +9,8 @@ import type { Volume } from '../publish/volume.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { LookContext } from '../source/backend.ts';
 import type { Backends } from '../source/backends.ts';
-import type { Source } from '../source/source.ts';
+import { withSettledTree } from '../source/settled.ts';
+import type { Tree } from '../source/source.ts';
 import { rfc3339 } from './conditions.ts';
 import { namedSecret } from './named-secret.ts';
 import type { SourceSettings } from './source-state.ts';
@@ -54,7 +55,7 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
     const isPublished = !force && record !== undefined && (await isThere(volume, key, record));
     if (isPublished && (await source.probe()) === record.revision) return { found: 'unchanged' };
     await scratch.create();
-    return await harvestAndPublish(source, request, volume, now);
+    return await withSettledTree(source, (tree) => harvestAndPublish(tree, request, volume, now));
   } catch (error) {
     // Faults of a server, a folder and a publication are told as what they are; what is left is a reader's scratch folder.
     throw storageFault('use', 'tmp', error);
@@ -64,7 +65,7 @@ export async function look(request: LookRequest, { cluster, volume, backends, no
 }
 
 async function harvestAndPublish(
-  source: Source,
+  tree: Tree,
   { object, spec, specDigest, settings, limits, record, signal }: LookRequest,
   volume: Volume,
   now: () => number,
@@ -80,7 +81,6 @@ async function harvestAndPublish(
     url: spec.url,
     limits,
   };
-  const tree = await source.open();
   const blobs = await openBlobs(volume, key, record?.segments ?? []);
   try {
     const known = record === undefined ? undefined : await readRecord(volume, key);
@@ -110,7 +110,6 @@ async function harvestAndPublish(
     return { found: 'published', record: next, result, contentChanged };
   } finally {
     await blobs.discard();
-    await tree.close();
   }
 }
 

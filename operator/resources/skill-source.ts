@@ -28,8 +28,9 @@ export const skillSourceSpecSchema = z
     url: text(longest.url).describe(
       'Where the material is. The scheme picks the kind of source: github://OWNER/REPOSITORY, ' +
         'git+https://HOST/PATH and git+http://HOST/PATH for git, webdav+https://HOST/PATH and webdav+http://HOST/PATH for a ' +
-        'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), https://HOST/.well-known/agent-skills/index.json ' +
-        '(http:// too) for what another publisher offers, configmap://NAME for a ConfigMap of this namespace, ' +
+        'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), s3://BUCKET/PREFIX for a bucket on AWS, ' +
+        's3+https://HOST/BUCKET/PREFIX and s3+http://HOST/BUCKET/PREFIX for one elsewhere, ' +
+        'https://HOST/.well-known/agent-skills/index.json (http:// too) for what another publisher offers, configmap://NAME for a ConfigMap of this namespace, ' +
         "file:///PATH for a folder below the operator's file root. Credentials belong in a Secret, never in here.",
     ),
     ref: text(255)
@@ -102,13 +103,18 @@ export const skillSourceSpecSchema = z
         'WebDAV only. Snapshot, which is meant where it is left out: what is served is what the last look found. Live: the ' +
           'servers ask the WebDAV server whenever a file is read, so an edit is served on the next read.',
       ),
+    region: text(64)
+      .optional()
+      .describe(
+        "Buckets only: the bucket's region, eu-central-1 for example, which requests are signed for. Left out: us-east-1.",
+      ),
     secretRef: z
       .object({ name: text(longest.name).min(1).describe('The name of the Secret.') })
       .optional()
       .describe(
         'A Secret of this namespace. Git: username and password, password alone, or bearerToken. WebDAV, where it is ' +
-          'required: username and password. A discovery index: bearerToken. All: ca.crt for a server with a certificate of ' +
-          'your own.',
+          'required: username and password. A bucket: accessKeyId and secretAccessKey, with sessionToken where they are ' +
+          'lent. A discovery index: bearerToken. All: ca.crt for a server with a certificate of your own.',
       ),
     timeout: text(16).default('60s').describe('How long one look may take in all: 30s, 5m; from 5s to 1h.'),
     limits: limitsSchema

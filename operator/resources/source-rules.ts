@@ -20,19 +20,27 @@ import type { SkillSourceSpec } from './skill-source.ts';
 
 const dotSegment = '(^|/)\\.\\.?(/|$)';
 
-const anyScheme = '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|configmap|file|https|http)://';
+const anyScheme =
+  '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|s3|s3\\+https|s3\\+http|configmap|file|https|http)://';
 const git = '^(github|git\\+https|git\\+http)://';
 const isGit = matches(git);
 const webDav = '^webdav\\+https?://';
 const isWebDav = matches(webDav);
-const withSecret = '^(github|((git|webdav)\\+)?https?)://';
+const s3 = '^s3(\\+https?)?://';
+const isS3 = matches(s3);
+const withSecret = '^(github|s3|((git|webdav|s3)\\+)?https?)://';
 const mayHaveSecret = matches(withSecret);
-const userinfo = '^[a-z+]+://[^/?#]*@';
+const userinfo = '^[a-z0-9+]+://[^/?#]*@';
 const githubUrl = '^github://[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$';
 const githubDots = '/\\.{1,2}(\\.git)?(/|$)';
 const gitUrl = '^git\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)+/?$';
 const webDavUrl =
   '^webdav\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)*/?$';
+const keyPath = '(/([^/?#%\\\\\\x00-\\x20\\x7f]|%[0-9A-Fa-f]{2})+)*/?$';
+const awsUrl = `^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]${keyPath}`;
+const endpointUrl = `^s3\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?/[A-Za-z0-9][A-Za-z0-9._-]{1,254}${keyPath}`;
+const notInKeys = '/(\\.|%2[eE]){1,2}(/|$)|%(2[fF]|5[cC]|[01][0-9A-Fa-f]|7[fF])';
+const regionName = '^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$';
 const escapedDots = '/(\\.|%2[eE]){1,2}(/|$)';
 const webAddress = '^https?://';
 const indexUrl =
@@ -96,8 +104,8 @@ export const skillSourceRules: readonly Rule[] = [
     field: '.url',
     cel: celMatches('self.url', anyScheme),
     message:
-      'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, https://, http://, ' +
-      'configmap:// or file:///',
+      'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, s3://, s3+https://, ' +
+      's3+http://, https://, http://, configmap:// or file:///',
     holds: ({ url }) => hasScheme(url),
   }),
   rule<SkillSourceSpec>({
@@ -119,6 +127,18 @@ export const skillSourceRules: readonly Rule[] = [
     webDavUrl,
     escapedDots,
     'write webdav+https://HOST/PATH (or webdav+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
+  ),
+  urlRule(
+    '^s3://',
+    awsUrl,
+    notInKeys,
+    "write s3://BUCKET/PREFIX, the bucket's name as AWS has it, without a query, a fragment, blanks and ..",
+  ),
+  urlRule(
+    '^s3\\+https?://',
+    endpointUrl,
+    notInKeys,
+    'write s3+https://HOST/BUCKET/PREFIX (or s3+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
   ),
   urlRule(
     webAddress,
@@ -150,7 +170,8 @@ export const skillSourceRules: readonly Rule[] = [
     at: 'spec',
     field: '.secretRef',
     cel: `!has(self.secretRef) || ${celMatches('self.url', withSecret)}`,
-    message: 'secretRef is for git, WebDAV and discovery indexes only, not for configmap:// and file:///: remove it',
+    message:
+      'secretRef is for git, WebDAV, buckets and discovery indexes only, not for configmap:// and file:///: remove it',
     holds: ({ secretRef, url }) => secretRef === undefined || mayHaveSecret(url),
   }),
   rule<SkillSourceSpec>({
@@ -167,6 +188,14 @@ export const skillSourceRules: readonly Rule[] = [
     message: 'cache is for WebDAV only (webdav+https://, webdav+http://): remove it',
     holds: ({ cache, url }) => cache === undefined || isWebDav(url),
   }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
+    field: '.region',
+    cel: `!has(self.region) || ${celMatches('self.url', s3)}`,
+    message: 'region is for buckets only (s3://, s3+https://, s3+http://): remove it',
+    holds: ({ region, url }) => region === undefined || isS3(url),
+  }),
+  textRule('spec.region', regionName, "write the region's name, such as eu-central-1, or what the server's docs say"),
   rule<string>({
     at: 'spec.ref',
     cel: `${celMatches('self', refPattern)} && !self.contains('..')`,

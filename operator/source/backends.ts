@@ -7,6 +7,7 @@ import { openConfigMapSource } from './configmap.ts';
 import { openDiscoverySource } from './discovery.ts';
 import { type FolderRoots, openFolderSource } from './folder.ts';
 import { openGitSource } from './git.ts';
+import { openS3Source } from './s3.ts';
 import type { Source } from './source.ts';
 import { openWebDavSource } from './webdav.ts';
 
@@ -30,11 +31,12 @@ export class Backends {
    * @throws UpstreamFault, SourceFault, KubernetesError
    */
   async open(
-    { url, ref, subdirectory }: Pick<SkillSourceSpec, 'url' | 'ref' | 'subdirectory'>,
+    spec: Pick<SkillSourceSpec, 'url' | 'ref' | 'subdirectory' | 'region'>,
     namespace: string,
     context: LookContext,
     cluster: Pick<Cluster, 'readConfigMap'>,
   ): Promise<Source> {
+    const { url, ref, subdirectory } = spec;
     switch (url.slice(0, url.indexOf(':'))) {
       case 'configmap': {
         const name = url.slice('configmap://'.length);
@@ -45,6 +47,10 @@ export class Backends {
       case 'webdav+https':
       case 'webdav+http':
         return openWebDavSource(url, subdirectory, context, this.#client);
+      case 's3':
+      case 's3+https':
+      case 's3+http':
+        return openS3Source(spec, context, this.#client);
       case 'https':
       case 'http':
         return openDiscoverySource(url, context, this.#client);

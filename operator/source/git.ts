@@ -12,6 +12,7 @@ import { newPace, type Pace } from '../../upstream/pace.ts';
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
+import { totalSizeFault } from './total-size.ts';
 
 /** A link's target is a path; what is longer is none that anybody can follow. */
 const longestLink = 4096;
@@ -165,12 +166,7 @@ async function readEntries(
     whole: async (oid, bytes) => {
       for (const entry of byBlob.get(oid) ?? []) {
         total += bytes.length;
-        if (total > limits.totalSize) {
-          throw new UpstreamFault(
-            'LimitExceeded',
-            `the wanted files have more than ${limits.totalSize} bytes in all; raise spec.limits.totalSize or narrow spec.include`,
-          );
-        }
+        if (total > limits.totalSize) throw totalSizeFault(limits.totalSize);
         await sink.take(entry, bytes);
       }
     },

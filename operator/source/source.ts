@@ -45,7 +45,7 @@ export interface TreeSink {
 export interface Source {
   /** Has it changed? One cheap request: what upstream calls its state now. */
   probe(): Promise<string>;
-  /** The whole tree, without content. */
+  /** The whole tree, without content. Called again after a MovedMeanwhile: the tree as it is then. */
   open(): Promise<Tree>;
   close(): Promise<void>;
 }

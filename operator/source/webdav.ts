@@ -14,12 +14,10 @@ import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import { joinPath, printable } from './path.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
+import { readTogether } from './together.ts';
+import { totalSizeFault } from './total-size.ts';
 import { type FileState, fileStates, idOf, revisionOf } from './webdav/files.ts';
 import { decodeMemory, encodeMemory, type WebDavMemory } from './webdav/memory.ts';
-
-/** So many files are read at once, and bytes of them held at most. */
-const together = 8;
-const heldBytes = 64 * 2 ** 20;
 
 /**
  * @param url `spec.url` with a WebDAV scheme
@@ -145,12 +143,7 @@ class WebDavLook {
       return;
     }
     this.#total += bytes.length;
-    if (this.#total > limits.totalSize) {
-      throw new UpstreamFault(
-        'LimitExceeded',
-        `the wanted files have more than ${limits.totalSize} bytes in all; raise spec.limits.totalSize or narrow spec.include`,
-      );
-    }
+    if (this.#total > limits.totalSize) throw totalSizeFault(limits.totalSize);
     const found = state.racy || state.hash !== undefined ? hash('sha256', bytes) : undefined;
     if (entry.id !== undefined && state.hash !== undefined && found !== state.hash) {
       throw new UpstreamFault('UpstreamInvalid', `"${printable(state.path)}" changed while it was read`);
@@ -164,22 +157,8 @@ class WebDavLook {
     return this.#server.read(path, entry, this.#context.limits.fileSize, signal);
   }
 
-  /** Some at a time; the first that fails ends the others. */
-  async #each<Item>(items: readonly Item[], work: (item: Item, signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { limits, signal } = this.#context;
-    const stop = new AbortController();
-    const both = AbortSignal.any([signal, stop.signal]);
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < items.length) {
-        both.throwIfAborted();
-        await work(items[next++]!, both);
-      }
-    };
-    const workers = Math.max(1, Math.min(together, items.length, Math.floor(heldBytes / limits.fileSize)));
-    const running = Array.from({ length: workers }, () => worker().catch((error: unknown) => stop.abort(error)));
-    await Promise.all(running);
-    both.throwIfAborted();
+  #each<Item>(items: readonly Item[], work: (item: Item, signal: AbortSignal) => Promise<void>): Promise<void> {
+    return readTogether(items, this.#context.limits, this.#context.signal, work);
   }
 
   #learn(state: FileState, found: string | undefined): void {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the programs of a real Kubernetes once from their Go modules, and prints where they are.
+# Builds programs that tests need once from their Go modules, above all those of a real Kubernetes, and prints where they are.
 #   build.sh         etcd, kube-apiserver, kube-controller-manager, kubectl: prints the folder they are in
 #   build.sh helm    Helm 4 and Helm 3: prints {"helm4": PROGRAM, "helm3": PROGRAM}
+#   build.sh versitygw   an S3 server: prints its program
 #   build.sh node    all of that and what runs pods: prints {"bin", "containerd", "runc", "cni", "coredns": FOLDER, "helm4", "helm3": PROGRAM}
 # The folders stand outside the checkout, one for each version. With KUBEBUILDER_ASSETS set, the first form takes that folder
 # instead; it must hold etcd, kube-apiserver and kubectl (kube-controller-manager is started where it is there).
@@ -17,6 +18,7 @@ cni=1.10.0
 coredns=1.15.0
 helm4=4.3.1
 helm3=3.22.0
+versitygw=1.8.0
 
 fail() {
   printf '%s\n' "$@" >&2
@@ -41,6 +43,7 @@ wanted=()
 case $part in
   control-plane) wanted=("${in_bin[@]/#/$bin/}") ;;
   helm) wanted=("$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm") ;;
+  versitygw) wanted=("$cache/versitygw-$versitygw/versitygw") ;;
   node)
     in_bin+=(kube-scheduler kubelet kube-proxy)
     wanted=("${in_bin[@]/#/$bin/}")
@@ -48,7 +51,7 @@ case $part in
     wanted+=("$cache/cni-$cni/"{ptp,loopback,host-local,portmap} "$cache/coredns-$coredns/coredns")
     wanted+=("$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm")
     ;;
-  *) fail "build.sh $part: there is no such part. Name helm or node, or nothing for the control plane." ;;
+  *) fail "build.sh $part: there is no such part. Name helm, versitygw or node, or nothing for the control plane." ;;
 esac
 
 missing=()
@@ -60,6 +63,7 @@ print_places() {
   case $part in
     control-plane) echo "$bin" ;;
     helm) printf '{"helm4": "%s", "helm3": "%s"}\n' "$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm" ;;
+    versitygw) echo "$cache/versitygw-$versitygw/versitygw" ;;
     node)
       printf '{"bin": "%s", "containerd": "%s", "runc": "%s", "cni": "%s", "coredns": "%s", "helm4": "%s", "helm3": "%s"}\n' \
         "$bin" "$cache/"{"containerd-$containerd","runc-$runc","cni-$cni","coredns-$coredns","helm-$helm4/helm","helm-$helm3/helm"}
@@ -76,6 +80,7 @@ remedy="Install Go 1.26 or newer (https://go.dev/dl/) to build them"
 need="The tests need a real Kubernetes"
 case $part in
   control-plane) remedy+=", or name a folder of envtest programs in KUBEBUILDER_ASSETS (Helm, for the chart's tests, is built all the same)" ;;
+  versitygw) need="The tests of buckets need an S3 server" ;;
   helm) need="The tests of the chart need Helm 4 and Helm 3, which no folder in KUBEBUILDER_ASSETS has" ;;
 esac
 names=${missing[*]#"$cache/"}
@@ -172,4 +177,5 @@ build_containerd() {
 (project github.com/coredns/coredns "$coredns" "$cache/coredns-$coredns" coredns=)
 (project helm.sh/helm/v4 "$helm4" "$cache/helm-$helm4" helm=/cmd/helm)
 (project helm.sh/helm/v3 "$helm3" "$cache/helm-$helm3" helm=/cmd/helm)
+(project github.com/versity/versitygw "$versitygw" "$cache/versitygw-$versitygw" versitygw=/cmd/versitygw)
 print_places

@@ -65,6 +65,7 @@ test('a folder of envtest programs is no node and no Helm: those are built', () 
       'helm',
       /tests of the chart need Helm 4 and Helm 3, which no folder in KUBEBUILDER_ASSETS has; .*missing: helm-4\S+ helm-3/,
     ],
+    ['versitygw', /tests of buckets need an S3 server; these programs are missing: versitygw-/],
   ] as const) {
     const { status, stdout, stderr } = build({ KUBEBUILDER_ASSETS: folder }, part);
     assert.equal(status, 1);

@@ -34,6 +34,21 @@ export interface Credential {
   challenged?(challenges: readonly string[], shown: string | undefined): boolean;
 }
 
+/** What signs each request to one origin, made once more for each redirect there; dropped for good once a redirect leaves it. */
+export interface SigningCredential {
+  origin: string;
+  /** @returns headers to send, Authorization among them */
+  sign(method: GuardedMethod, url: URL): Promise<Record<string, string>>;
+}
+
+/** An answer that is no success. */
+export interface Refusal {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The unpacked bytes, as many as came of the first 64 KiB. */
+  body: Buffer;
+}
+
 export interface GuardedRequest {
   method: GuardedMethod;
   url: URL;
@@ -41,9 +56,16 @@ export interface GuardedRequest {
   name?: string;
   headers?: Record<string, string>;
   body?: Buffer;
-  credential?: Credential | undefined;
+  credential?: Credential | SigningCredential | undefined;
   /** The cap on the answer's bytes, packed and unpacked alike. */
   maxBytes: number;
+  /** The bytes are wanted as they are stored, whatever Content-Encoding says of them. */
+  stored?: true;
+  /**
+   * Told of an answer that is no success, redirects among them, where a protocol says more than the status does.
+   * @returns the fault to throw; undefined for what is done with every such answer
+   */
+  explain?: (refusal: Refusal) => UpstreamFault | undefined;
   signal: AbortSignal;
   /** Told bytes on the wire as they arrive. */
   received?: (bytes: number) => void;
@@ -60,6 +82,8 @@ export interface GuardedResponse {
 }
 
 const redirectCap = 5;
+/** Bytes of an answer that is no success. */
+const mostExplained = 65_536;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 export class GuardedClient {
@@ -107,9 +131,10 @@ export class GuardedClient {
       if (closed !== undefined) throw refusal(name, `is ${closed}`);
       if (credential !== undefined && credential.origin !== url.origin) credential = undefined;
       const headers: Record<string, string> = { 'user-agent': 'lyceum', 'accept-encoding': 'gzip', ...request.headers };
-      const authorization =
-        typeof credential?.header === 'function' ? credential.header(method, url) : credential?.header;
+      const shown = credential === undefined || 'sign' in credential ? undefined : credential;
+      const authorization = typeof shown?.header === 'function' ? shown.header(method, url) : shown?.header;
       if (authorization !== undefined) headers.authorization = authorization;
+      if (credential !== undefined && 'sign' in credential) Object.assign(headers, await credential.sign(method, url));
       const answer = await this.#send(name, url, method, headers, body, request.signal);
       const status = answer.statusCode;
       const discard = () => answer.body.on('error', () => {}).destroy();
@@ -121,18 +146,24 @@ export class GuardedClient {
           discard,
           body: readBody(answer.body, {
             host: name,
-            encoding: single(answer.headers['content-encoding']),
+            encoding: request.stored ? undefined : single(answer.headers['content-encoding']),
             maxBytes: request.maxBytes,
             signal: request.signal,
             received: request.received ?? (() => {}),
           }),
         };
       }
+      const explained = request.explain?.({
+        status,
+        headers: answer.headers,
+        body: await beginningOf(answer, request.signal),
+      });
       discard();
+      if (explained !== undefined) throw explained;
       if (
         status === 401 &&
         !askedAgain &&
-        credential?.challenged?.(lines(answer.headers['www-authenticate']), authorization) === true
+        shown?.challenged?.(lines(answer.headers['www-authenticate']), authorization) === true
       ) {
         askedAgain = true;
         continue;
@@ -216,6 +247,19 @@ async function abortable(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** As much as came of the first bytes: what broke off, or cannot be unpacked, is explained by the status alone. */
+async function beginningOf(answer: Dispatcher.ResponseData, signal: AbortSignal): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  try {
+    const encoding = single(answer.headers['content-encoding']);
+    const bounds = { host: '', encoding, maxBytes: mostExplained, signal, received: () => {} };
+    for await (const chunk of readBody(answer.body, bounds)) chunks.push(chunk);
+  } catch {
+    signal.throwIfAborted();
+  }
+  return Buffer.concat(chunks);
 }
 
 function target(from: URL, location: string | string[] | undefined, name: string): URL {

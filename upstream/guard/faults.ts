@@ -8,7 +8,7 @@ const dayInSeconds = 86_400;
  * The wish of a Retry-After header, in seconds, at most a day; undefined where it says nothing (RFC 9110, 10.2.3).
  * @param now milliseconds since 1970
  */
-function retryAfterSeconds(header: string | undefined, now: number): number | undefined {
+export function retryAfterSeconds(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^\d{1,9}$/.test(header.trim())
     ? Number(header.trim())

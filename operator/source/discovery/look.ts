@@ -11,6 +11,7 @@ import { treeCaps } from '../../../upstream/limits.ts';
 import { newPace } from '../../../upstream/pace.ts';
 import type { LookContext } from '../backend.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from '../source.ts';
+import { totalSizeFault } from '../total-size.ts';
 import { Documents, type Publisher, type Settled } from './documents.ts';
 import { type DiscoveryMemory, decodeMemory, encodeMemory } from './memory.ts';
 
@@ -166,7 +167,7 @@ export class DiscoveryLook implements Pick<Source, 'probe' | 'open'> {
     let total = 0;
     const take = async (entry: TreeEntry, bytes: Buffer): Promise<void> => {
       total += bytes.length;
-      if (total > limits.totalSize) throw tooMuch(limits.totalSize);
+      if (total > limits.totalSize) throw totalSizeFault(limits.totalSize);
       await sink.take(entry, bytes);
     };
     const inArchives = new Map<
@@ -216,9 +217,3 @@ const revisionOf = (
   loose.length === 0 && missing.length === 0
     ? index
     : digestOf(JSON.stringify([index, loose.toSorted(([a], [b]) => byCodePoint(a, b)), missing.toSorted(byCodePoint)]));
-
-const tooMuch = (bytes: number): UpstreamFault =>
-  new UpstreamFault(
-    'LimitExceeded',
-    `the wanted files have more than ${bytes} bytes in all; raise spec.limits.totalSize or narrow spec.include`,
-  );
