@@ -51,11 +51,10 @@ const listTool = (kind: ToolKind): Tool => ({
     },
   }),
   shown: ({ artifactTools }) => artifactTools,
-  call: ({ tag }, view, _choices, downloads) => {
-    if (!isTextOrNothing(tag))
-      return failed(`\`tag\` of ${listToolOf(kind)} is one tag, a text. Leave it out for all.`);
-    return said(JSON.stringify(listed(view, kind, tag || undefined, downloads), null, 2));
-  },
+  call: async ({ tag }, view, _choices, downloads) =>
+    isTextOrNothing(tag)
+      ? said(await listOf(view, kind, tag || undefined, downloads))
+      : failed(`\`tag\` of ${listToolOf(kind)} is one tag, a text. Leave it out for all.`),
 });
 
 const installTool = (kind: ToolKind): Tool => ({
@@ -101,29 +100,19 @@ export const artifactTools: readonly Tool[] = [
 const isTextOrNothing = (value: unknown): value is string | null | undefined =>
   value === undefined || value === null || typeof value === 'string';
 
-interface ListedRow {
-  name: string;
-  version: string;
-  description: string;
-  /** With commas between them; left out where there is none. */
-  tags?: string;
-  downloads: number;
-}
-
-function listed(view: View, kind: ToolKind, tag: string | undefined, downloads: Downloads): ListedRow[] {
-  const rows: ListedRow[] = [];
+/** The list as indented JSON, made in slices: of thousands of rows it takes longer than others should wait. */
+async function listOf(view: View, kind: ToolKind, tag: string | undefined, downloads: Downloads): Promise<string> {
+  const slices = new Slices();
+  const rows: string[] = [];
   for (const { name, artifact } of namedArtifacts(view, kind)) {
+    if (slices.over) await slices.turn();
     const { version, description, tags } = artifact.row;
     if (tag !== undefined && !hasTag(tags, tag)) continue;
-    rows.push({
-      name,
-      version,
-      description,
-      ...(tags.length === 0 ? {} : { tags: tags.join(', ') }),
-      downloads: downloads.of(artifact),
-    });
+    const told = tags.length === 0 ? {} : { tags: tags.join(', ') };
+    const row = { name, version, description, ...told, downloads: downloads.of(artifact) };
+    rows.push(JSON.stringify(row, null, 2).replaceAll('\n', '\n  '));
   }
-  return rows;
+  return rows.length === 0 ? '[]' : `[\n  ${rows.join(',\n  ')}\n]`;
 }
 
 /** A comma parts tags wherever it stands. */
