@@ -56,7 +56,7 @@ export async function versionFoldersOf(
   slices: Slices,
 ): Promise<VersionFolders> {
   const file = joinPath(sieve.subdirectory, versionsFileName);
-  const { named, problems } = namedIn(versionsFile, file);
+  const { named, problems } = await namedIn(versionsFile, file, slices);
   const found: Found = { at: new Map(), problems };
   const absent: string[] = [];
   for (const kind of versionedKinds) {
@@ -67,7 +67,7 @@ export async function versionFoldersOf(
     if (root !== undefined && !isLeftOut(root, sieve)) {
       for (const of of root.folders.values()) {
         if (slices.over) await slices.turn();
-        if (!isLeftOut(of, sieve)) findIn(of, kind, said.has(of.name), sieve, found);
+        if (!isLeftOut(of, sieve)) await findIn(of, kind, said.has(of.name), sieve, found, slices);
       }
     }
     // Whoever writes a list wants what it names, and not what versions.json does.
@@ -85,21 +85,32 @@ export async function versionFoldersOf(
   return found;
 }
 
-function findIn(of: Folder, kind: VersionedKind, isNamed: boolean, sieve: Sieve, { at, problems }: Found): void {
-  const mainOf = (folder: Folder): TreeEntry | undefined => mainIn(folder, kind, of.name);
-  const hasMain = (folder: Folder): boolean => {
-    const main = mainOf(folder);
-    return main !== undefined && !isExcluded(belowSubdirectory(sieve, main.path), nameOf(main.path), sieve.exclude);
-  };
-  if (hasMain(of)) return;
-  const folders = [...of.folders.values()].filter((folder) => !isLeftOut(folder, sieve));
-  const versions = folders.filter(hasMain);
-  if (!isNamed && !versions.some(({ name }) => isSemver(name))) return;
-  for (const folder of versions) at.set(folder, { kind: kind.kind, of, isCertain: isNamed || isSemver(folder.name) });
-  if (sieve[kind.list].listed) return;
-  for (const folder of folders) {
-    if (isSemver(folder.name) && mainOf(folder) === undefined) problems.push(noMainFile(folder, kind, of.name));
+async function findIn(
+  of: Folder,
+  kind: VersionedKind,
+  isNamed: boolean,
+  sieve: Sieve,
+  { at, problems }: Found,
+  slices: Slices,
+): Promise<void> {
+  const isServable = (main: TreeEntry | undefined): boolean =>
+    main !== undefined && !isExcluded(belowSubdirectory(sieve, main.path), nameOf(main.path), sieve.exclude);
+  if (isServable(mainIn(of, kind, of.name))) return;
+  const versions: Folder[] = [];
+  const without: Folder[] = [];
+  let hasSemver = false;
+  for (const folder of of.folders.values()) {
+    if (slices.over) await slices.turn();
+    if (isLeftOut(folder, sieve)) continue;
+    const main = mainIn(folder, kind, of.name);
+    if (main === undefined && isSemver(folder.name)) without.push(folder);
+    if (!isServable(main)) continue;
+    versions.push(folder);
+    hasSemver ||= isSemver(folder.name);
   }
+  if (!isNamed && !hasSemver) return;
+  for (const folder of versions) at.set(folder, { kind: kind.kind, of, isCertain: isNamed || isSemver(folder.name) });
+  if (!sieve[kind.list].listed) for (const folder of without) problems.push(noMainFile(folder, kind, of.name));
 }
 
 /** The main file of an artifact of this name, or of a version of it. */
@@ -116,13 +127,17 @@ const isLeftOut = ({ path, name }: Folder, sieve: Sieve): boolean =>
 const isOff = (sieve: Sieve, { list }: VersionedKind): boolean => sieve[list].listed && sieve[list].globs.length === 0;
 
 /** @param file its path from the repository's root */
-function namedIn(bytes: Buffer | 'tooLarge' | undefined, file: string): { named: NamedVersions; problems: Problem[] } {
+async function namedIn(
+  bytes: Buffer | 'tooLarge' | undefined,
+  file: string,
+  slices: Slices,
+): Promise<{ named: NamedVersions; problems: Problem[] }> {
   if (bytes === undefined) return { named: new Map(), problems: [] };
   if (bytes === 'tooLarge' || bytes.length > longestVersionsFile) {
     const message = `The file has more than ${longestVersionsFile} bytes, or than spec.limits.fileSize, so it is not read, and versions are found by their folders alone: shorten it.`;
     return { named: new Map(), problems: [problem('TooLarge', file, message)] };
   }
-  const named = readVersionsFile(bytes);
+  const named = await readVersionsFile(bytes, slices);
   if (named !== undefined) return { named, problems: [] };
   const message = 'The file is no JSON object, so versions are found by their folders alone: correct or remove it.';
   return { named: new Map(), problems: [problem('NothingMatched', file, message)] };

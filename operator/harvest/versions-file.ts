@@ -1,4 +1,6 @@
-// A versions.json as openkata writes it: which artifacts have versions. It says where to look, and is never content. Pure.
+// A versions.json as openkata writes it: which artifacts have versions. It says where to look, and is never content.
+import { JSONParser, TokenType } from '@streamparser/json';
+import type { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import type { KindList } from './kinds.ts';
 
@@ -20,29 +22,51 @@ export type VersionedKind = (typeof versionedKinds)[number];
 /** By list and by the name of the artifact's folder: the version that it is said to have, where one is said. */
 export type NamedVersions = ReadonlyMap<KindList, ReadonlyMap<string, string | undefined>>;
 
-/** @returns undefined where the bytes are no JSON object; what is in it and nobody knows is passed over */
-export function readVersionsFile(bytes: Buffer): NamedVersions | undefined {
-  let content: unknown;
+const deepest = 32;
+const parsedAtOnce = 16 * 1024;
+
+/**
+ * Read in pieces, since whoever writes a source writes this too. What is in it and nobody knows is passed over.
+ * @returns undefined where the bytes are no JSON object
+ */
+export async function readVersionsFile(bytes: Buffer, slices: Slices): Promise<NamedVersions | undefined> {
+  const named = new Map<KindList, Map<string, string | undefined>>(versionedKinds.map(({ list }) => [list, new Map()]));
+  const parser = new JSONParser({ paths: versionedKinds.map(({ list }) => `$.${list}.*`), keepStack: false });
+  let depth = 0;
+  let hasBegun = false;
+  parser.onToken = ({ token }) => {
+    if (!hasBegun && token !== TokenType.LEFT_BRACE) throw new Error('no object');
+    hasBegun = true;
+    if (token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET) depth += 1;
+    if (token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET) depth -= 1;
+    if (depth > deepest) throw new Error('too deep');
+  };
+  parser.onValue = ({ key, value, stack }) => {
+    const list = stack[1]?.key as KindList;
+    if (typeof key === 'string' && isObject(value)) named.get(list)?.set(key, versionOf(value));
+  };
   try {
-    content = JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+    for (
+      let at = bytes.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : 0;
+      at < bytes.length;
+      at += parsedAtOnce
+    ) {
+      parser.write(bytes.subarray(at, at + parsedAtOnce));
+      if (slices.over) await slices.turn();
+    }
+    if (!parser.isEnded) parser.end();
   } catch {
     return undefined;
   }
-  if (!isObject(content)) return undefined;
-  const named = new Map<KindList, Map<string, string | undefined>>();
-  for (const { list } of versionedKinds) {
-    const artifacts = Object.hasOwn(content, list) ? content[list] : undefined;
-    if (!isObject(artifacts)) continue;
-    const entries = Object.entries(artifacts).filter(([, artifact]) => isObject(artifact));
-    named.set(list, new Map(entries.map(([name, artifact]) => [name, versionOf(artifact as object)])));
-  }
-  return named;
+  return hasBegun && depth === 0 ? named : undefined;
 }
 
+const byteOrderMark = Buffer.from('\uFEFF');
+
 function versionOf(artifact: object): string | undefined {
-  const version = 'version' in artifact ? artifact.version : undefined;
+  const version = Object.hasOwn(artifact, 'version') ? (artifact as { version: unknown }).version : undefined;
   return typeof version === 'string' && version !== '' ? version : undefined;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -392,7 +392,14 @@ test('a versions.json that is none is told, and versions are found without it', 
   for (const [content, expected] of [
     ['<!doctype html><title>Sign in</title>', ['NothingMatched versions.json']],
     ['', ['NothingMatched versions.json']],
+    [' \n', ['NothingMatched versions.json']],
     ['[1, 2]', ['NothingMatched versions.json']],
+    ['"skills"', ['NothingMatched versions.json']],
+    ['{}{}', ['NothingMatched versions.json']],
+    ['{} x', ['NothingMatched versions.json']],
+    [`{"skills": ${'['.repeat(5000)}`, ['NothingMatched versions.json']],
+    [`{"skills": {"a": ${'{"a": '.repeat(100)}1${'}'.repeat(100)}}}`, ['NothingMatched versions.json']],
+    ['{"skills": {"a": {"version": "1.0.0"}}}\r\n\n', []],
     ['{"skills": {"a": {"version": "1.0.0"', ['NothingMatched versions.json']],
     [Buffer.from([0xff, 0xfe, 0x00]), ['NothingMatched versions.json']],
     [Buffer.alloc(5 * 1024 * 1024, 0x20), ['TooLarge versions.json']],
@@ -427,6 +434,19 @@ test('a versions.json where nothing has versions is nobody’s business', async 
     { exclude: ['versions.json'] },
   );
   assert.deepEqual(told(served), []);
+});
+
+test('a versions.json of 4 MiB is read, and nothing else is held up', async () => {
+  const names = Array.from({ length: 320_000 }, (_, at) => `"x${at}":{}`);
+  const text = `{"skills":{"dated":{"version":"b"},${names.join(',')}}}`;
+  const files = { ...skillVersions('dated', 'a', 'b'), 'versions.json': text };
+  assert.ok(text.length > 3.5 * 1024 * 1024 && text.length < 4 * 1024 * 1024);
+  const tree = treeOf(files);
+  const longest = await heldUp(async () => {
+    const result = await harvest(tree, rulesOf(), new Map(), new MemoryBlobs());
+    assert.deepEqual([versions(result), told(result)], [['dated b', 'dated a'], ['NothingMatched versions.json']]);
+  });
+  assert.ok(longest < 100, `held up for ${longest} ms`);
 });
 
 test('versions.json is read again only when it changes', async () => {
