@@ -25,6 +25,7 @@ interface Question {
 export async function check(argument: string, flags: CheckFlags): Promise<number> {
   const target = await targetOf(argument);
   if (flags.ref !== undefined && target.kind !== 'repository') throw new Error('--ref is for a git URL only');
+  if (flags.region !== undefined && target.kind !== 'repository') throw new Error('--region is for a bucket only');
   const { subjects, refused, cluster, fileRoot } =
     target.kind === 'manifests' ? await fromManifests(target) : fromArgument(target, flags);
   const { guard, ceiling } = await sourceOptions({ ...flags, allowLoopback: true }, undefined);
@@ -88,6 +89,7 @@ function fromArgument(target: Exclude<Target, { kind: 'manifests' }>, flags: Che
   const spec = {
     url,
     ref: flags.ref,
+    region: flags.region,
     subdirectory: flags.subdirectory,
     library,
     include: includeOf(flags),

@@ -11,10 +11,11 @@ export function checkCommand(): Command {
     .description('harvest a folder or a repository and print the problems its author should mend')
     .argument(
       '<target>',
-      'a folder, a git URL (github://OWNER/REPOSITORY, git+https://…), or manifests: a YAML file or a folder of them',
+      'a folder, a URL (github://OWNER/REPOSITORY, git+https://…, s3://…), or manifests: a YAML file or a folder of them',
     )
     .addOption(option('--json', 'print one JSON document').default(false))
     .addOption(option('--ref <ref>', 'branch, tag or commit of a git URL'))
+    .addOption(option('--region <name>', "a bucket's region; default: us-east-1"))
     .addOption(option('--subdirectory <path>', 'harvest only this folder').default(''))
     .addOption(option('--library <name>', "the library's name; default: the folder's or repository's"))
     .addOption(option('--skills <glob>', 'include.skills; may be given again').argParser(collect))

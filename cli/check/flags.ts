@@ -4,6 +4,7 @@ import type { SourceFlags } from '../source-options.ts';
 export interface CheckFlags extends SourceFlags {
   json: boolean;
   ref?: string;
+  region?: string;
   subdirectory: string;
   library?: string;
   skills?: string[];

@@ -4,16 +4,20 @@ import { type Case, library, objectName, on, oneWord, words } from './case.ts';
 const github = 'github://obra/superpowers';
 const credentials = /no credentials in the URL.*secretRef/;
 const schemes =
-  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
+  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, s3:\/\/, s3\+https:\/\/, s3\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
 const twoNames = /github:\/\/OWNER\/REPOSITORY/;
 const gitAddress = /git\+https:\/\/HOST\/PATH/;
 const dav = 'webdav+https://cloud.example.com/remote.php/dav/files/ann/skills';
 const davAddress = /webdav\+https:\/\/HOST\/PATH/;
 const davOnly = /for WebDAV only .*remove it/;
 const needsUser = /WebDAV needs a user: name a Secret/;
-const remoteOnly = /for git, WebDAV and discovery indexes only, .*remove it/;
+const remoteOnly = /for git, WebDAV, buckets and discovery indexes only, .*remove it/;
 const published = 'https://skills.example.com/.well-known/agent-skills/index.json';
 const indexAddress = /https:\/\/HOST\/\.well-known\/agent-skills\/index\.json/;
+const awsBucket = /s3:\/\/BUCKET\/PREFIX/;
+const bucketAddress = /s3\+https:\/\/HOST\/BUCKET\/PREFIX/;
+const bucketsOnly = /for buckets only .*remove it/;
+const regionName = /the region's name, such as eu-central-1/;
 const secretRef = { name: 's' };
 const mapName = /configmap:\/\/NAME/;
 const absolute = /file:\/\/\/PATH/;
@@ -96,7 +100,47 @@ const urls: Case[] = [
   },
   { what: 'an index with a ref', spec: { url: published, ref: 'main' }, refused: on('spec.ref', gitOnly) },
   { what: 'an index read live', spec: { url: published, cache: 'Live' }, refused: on('spec.cache', davOnly) },
-  { what: 'a scheme of a later version', spec: { url: 's3://bucket/prefix' }, refused: on('spec.url', schemes) },
+  { what: 'a bucket on AWS', spec: { url: 's3://openkata-artifacts' } },
+  {
+    what: 'a prefix with a blank',
+    spec: { url: 's3://team.skills-1/packs/my packs/', region: 'eu-central-1', secretRef },
+    refused: on('spec.url', awsBucket),
+  },
+  {
+    what: 'a prefix as in a URL',
+    spec: { url: 's3://team.skills-1/packs/a%20b/ünï+1/', region: 'cn-north-1', secretRef },
+  },
+  { what: 'a bucket elsewhere', spec: { url: 's3+https://s3.example.com/Old_Bucket/x', region: 'auto' } },
+  { what: 'a bucket in the cluster', spec: { url: 's3+http://minio.minio.svc:9000/skills', secretRef } },
+  { what: 'a bucket on an IPv6 address', spec: { url: 's3+http://[fd00::1]:9000/skills/' } },
+  { what: 'a bucket without a name', spec: { url: 's3:///packs' }, refused: on('spec.url', awsBucket) },
+  { what: 'a bucket in capitals on AWS', spec: { url: 's3://Skills' }, refused: on('spec.url', awsBucket) },
+  { what: 'a bucket with a query', spec: { url: 's3://skills/a?versionId=x' }, refused: on('spec.url', awsBucket) },
+  { what: 'a bucket with an empty part', spec: { url: 's3://skills/a//b' }, refused: on('spec.url', awsBucket) },
+  { what: 'a bucket with ..', spec: { url: 's3://skills/../b' }, refused: on('spec.url', awsBucket) },
+  { what: 'a bucket with an escaped slash', spec: { url: 's3://skills/a%2Fb' }, refused: on('spec.url', awsBucket) },
+  { what: 'a bucket with half an escape', spec: { url: 's3://skills/100%' }, refused: on('spec.url', awsBucket) },
+  { what: 'a server without a bucket', spec: { url: 's3+https://h' }, refused: on('spec.url', bucketAddress) },
+  { what: 'a bucket without a server', spec: { url: 's3+https:///b' }, refused: on('spec.url', bucketAddress) },
+  {
+    what: 'a bucket elsewhere with an escaped ..',
+    spec: { url: 's3+http://h/skills/%2E./x' },
+    refused: on('spec.url', bucketAddress),
+  },
+  {
+    what: 'a bucket elsewhere with a line break',
+    spec: { url: 's3+http://h/skills/a%0ab' },
+    refused: on('spec.url', bucketAddress),
+  },
+  { what: 'a bucket with a ref', spec: { url: 's3://skills', ref: 'main' }, refused: on('spec.ref', gitOnly) },
+  { what: 'a bucket read live', spec: { url: 's3://skills', cache: 'Live' }, refused: on('spec.cache', davOnly) },
+  { what: 'a region on git', spec: { url: github, region: 'eu-west-1' }, refused: on('spec.region', bucketsOnly) },
+  {
+    what: 'a region that is a host',
+    spec: { url: 's3://skills', region: 'x.example.com/' },
+    refused: on('spec.region', regionName),
+  },
+  { what: 'an empty region', spec: { url: 's3://skills', region: '' }, refused: on('spec.region', regionName) },
   {
     what: 'git over ssh',
     spec: { url: 'git+ssh://git@example.com/x' },
@@ -151,6 +195,8 @@ export const withCredentials: Case[] = [
     what: 'a password for a discovery index',
     spec: { url: 'https://ann:hunter2@example.com/.well-known/agent-skills/index.json' },
   },
+  { what: 'keys for a bucket on AWS', spec: { url: 's3://AKIA:hunter2@skills/x' } },
+  { what: 'keys for a bucket elsewhere', spec: { url: 's3+https://AKIA:hunter2@s3.example.com/skills' } },
   { what: 'a password for a ConfigMap', spec: { url: 'configmap://ann:hunter2@skills' } },
   { what: 'a password beside a bad ref', spec: { url: 'git+https://ann:hunter2@example.com/x', ref: 'a b' } },
 ];
