@@ -12,10 +12,10 @@ import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { ObjectKey } from '../kubernetes/cluster.ts';
 import type { Volume } from '../publish/volume.ts';
-import { type Taken, tally } from './tally.ts';
+import { type Outcome, tally } from './tally.ts';
 
 /** `refused`: what was sent is no batch, and never will be. */
-export type Kept = Taken | 'refused';
+export type Kept = Outcome | 'refused';
 
 export interface DownloadsMetrics {
   /** @param result failed: it could not be kept now, and comes again */
@@ -38,7 +38,7 @@ export interface DownloadsKeeperOptions {
 
 interface Waiting {
   batch: DownloadsBatch;
-  kept: PromiseWithResolvers<Taken>;
+  kept: PromiseWithResolvers<Outcome>;
 }
 
 /** A gateway's file is written no more often than this, in milliseconds. */
@@ -65,7 +65,7 @@ export class DownloadsKeeper {
       metrics.batch('refused');
       return 'refused';
     }
-    const kept = Promise.withResolvers<Taken>();
+    const kept = Promise.withResolvers<Outcome>();
     const waiting = this.#waiting.get(gateway);
     if (waiting !== undefined) {
       waiting.push({ batch, kept });
@@ -75,9 +75,9 @@ export class DownloadsKeeper {
       this.#writing.add(writing);
     }
     try {
-      const taken = await kept.promise;
-      metrics.batch(taken);
-      return taken;
+      const outcome = await kept.promise;
+      metrics.batch(outcome);
+      return outcome;
     } catch (error) {
       metrics.batch('failed');
       throw error;
@@ -110,7 +110,7 @@ export class DownloadsKeeper {
     this.#waiting.delete(gateway);
   }
 
-  async #add(gateway: ObjectKey, batches: readonly DownloadsBatch[]): Promise<Taken[]> {
+  async #add(gateway: ObjectKey, batches: readonly DownloadsBatch[]): Promise<Outcome[]> {
     const { volume, artifacts, metrics, clock } = this.#options;
     const known = artifacts(gateway);
     if (known === undefined) throw new GatewayUnknown(`what gateway ${gateway} has is not known yet`);

@@ -7,12 +7,12 @@ import {
 } from '../../catalogue/downloads-file.ts';
 
 /** `repeated`: it, or a later one of its server, counts already. */
-export type Taken = 'kept' | 'repeated';
+export type Outcome = 'kept' | 'repeated';
 
 export interface Tally {
   file: DownloadsFile;
   /** For each batch. */
-  results: Taken[];
+  results: Outcome[];
   /** Downloads of what the gateway has not, which are not counted. */
   unknown: number;
 }
@@ -40,7 +40,7 @@ export function tally(
   const totals = new Map(Object.entries(before?.artifacts ?? {}));
   const replicas = new Map(Object.entries(before?.replicas ?? {}));
   let unknown = 0;
-  const results = batches.map(({ replica, sequence, counts }): Taken => {
+  const results = batches.map(({ replica, sequence, counts }): Outcome => {
     if (sequence <= (replicas.get(replica)?.sequence ?? 0)) return 'repeated';
     replicas.set(replica, { sequence, at: now });
     for (const { artifact, install, archive } of counts) {

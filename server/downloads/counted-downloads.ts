@@ -11,7 +11,7 @@ export interface DownloadsMetrics {
   downloaded(kind: string, library: string, what: Taken): void;
   /** Downloads that are in no count: too much waited, or nobody took them. */
   downloadsLost(times: number): void;
-  /** @param read how many downloads the operator has not confirmed */
+  /** @param read how many downloads wait for the operator to confirm them */
   watchUnconfirmed(read: () => number): void;
 }
 
@@ -38,7 +38,7 @@ export class CountedDownloads implements Downloads {
     const outbox = this.#outbox;
     this.#published = new PublishedDownloads({ ...options, read: ({ replicas }) => outbox.shown(replicas) });
     this.#delivery = send && new Delivery({ outbox, send, logger, lost: (times) => metrics.downloadsLost(times) });
-    metrics.watchUnconfirmed(() => outbox.unconfirmed);
+    if (send !== undefined) metrics.watchUnconfirmed(() => outbox.unconfirmed);
   }
 
   count(artifact: Artifact, version: string, what: Taken): void {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type DownloadsFile, parseDownloads } from '../../catalogue/downloads-file.ts';
 import { downloadsPath } from '../../catalogue/layout.ts';
-import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
 import { readWhole } from '../../catalogue/whole-file.ts';
 import { fileIdentity } from '../snapshot/file-identity.ts';
 
@@ -67,8 +66,9 @@ export class PublishedDownloads {
   /** Never rejects. */
   async #look(): Promise<void> {
     const { volume, logger, read } = this.#options;
+    let identity: string | undefined;
     try {
-      const identity = await fileIdentity(join(volume, this.#path));
+      identity = await fileIdentity(join(volume, this.#path));
       if (identity !== undefined && identity === this.#seen) return;
       this.#seen = undefined;
       this.#file = parseDownloads(this.#path, await readWhole(volume, this.#path, mostBytes));
@@ -78,10 +78,16 @@ export class PublishedDownloads {
     } catch (error) {
       this.#file = undefined;
       // Where nothing was counted yet there is no file.
-      if (error instanceof CatalogueUnreadable && error.reason === 'Missing') return;
+      if (codeOf(error) === 'ENOENT') return;
+      // What is damaged is read once, not at every look.
+      if (codeOf(error) === undefined) this.#seen = identity;
       const why = error instanceof Error ? error.message : 'unknown';
       if (why !== this.#fault) logger.warn({ why }, 'downloads cannot be read: they are told as 0');
       this.#fault = why;
     }
   }
 }
+
+/** Of a file that could not be opened or read. */
+const codeOf = (error: unknown): unknown =>
+  ((error as Error | undefined)?.cause as NodeJS.ErrnoException | undefined)?.code;
