@@ -16,7 +16,7 @@ import { call, callTool, listUris } from '../server/support/mcp.ts';
 import { liveGateway } from './support.ts';
 
 const loki = 'skill://notes/loki';
-const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+const sha256 = (bytes: string | Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 /** Looks count for two seconds, pauses are of thirty: what these tests wait for is told by this clock, which is put forward. */
 const clock = performance.now.bind(performance);
@@ -73,6 +73,24 @@ for (const kind of webDavServerKinds) {
       await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Once more.') }, 0);
       const tool = await callTool(gateway.server.url, 'read_resource', { uri: loki });
       assert.equal(tool.body.result.content[0].text, skillText('loki', 'Once more.'));
+    });
+
+    test('an install has the newest bytes of every file, and their digests', async () => {
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki'), 'skills/loki/a.md': 'a', 'skills/loki/b.bin': 'b' });
+      await using gateway = await liveGateway(dav);
+      const edited = { 'SKILL.md': skillText('loki', 'Edited.'), 'a.md': 'longer' };
+      const binary = Buffer.from([0xff, 0x00, 0xfe]);
+      await dav.write({ 'skills/loki/SKILL.md': edited['SKILL.md'], 'skills/loki/a.md': edited['a.md'] }, 0);
+      await dav.write({ 'skills/loki/b.bin': binary }, 0);
+      const { body } = await callTool(gateway.server.url, 'install_skill', { skill: 'loki' });
+      const { files, blobs, manifest } = JSON.parse(body.result.content[0].text);
+      assert.deepEqual(files, edited);
+      assert.deepEqual(blobs, { 'b.bin': binary.toString('base64') });
+      assert.deepEqual(manifest.checksums, {
+        'SKILL.md': sha256(edited['SKILL.md']),
+        'a.md': sha256('longer'),
+        'b.bin': sha256(binary),
+      });
     });
 
     test('the manifest and skills/get are priced against the server, and lists tell what was seen last', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { RunningServer } from '../../server/server.ts';
@@ -191,6 +191,25 @@ describe('a client that asks wrongly', () => {
   });
 });
 
+/** An answer whose head has come, and of which nothing is read. */
+async function unreadAnswer(
+  test: TestContext,
+  { url }: RunningServer,
+  method: string,
+  params: Record<string, unknown>,
+): Promise<IncomingMessage> {
+  const sent = httpRequest(`${url}/mcp`, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/json' },
+  });
+  sent.on('error', () => {});
+  test.after(() => sent.destroy());
+  sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response.on('error', () => {});
+}
+
 describe('hostile requests', () => {
   it('cost little time and no memory that stays', async (test) => {
     const server = await serveCatalogue(test, schoolTree);
@@ -263,19 +282,8 @@ describe('hostile requests', () => {
     const text = Buffer.alloc(4 * 2 ** 20 - 1024, 'large text with "quotes"\n').toString();
     const files = Object.fromEntries([1, 2, 3, 4, 5].map((number) => [`file-${number}.md`, `${number}${text}`]));
     const server = await serveCatalogue(test, { sources: [{ name: 'large', skills: [{ address: 'heavy', files }] }] });
-    const ask = async (number: number): Promise<IncomingMessage> => {
-      const sent = httpRequest(`${server.url}/mcp`, {
-        method: 'POST',
-        agent: false,
-        headers: { 'content-type': 'application/json' },
-      });
-      sent.on('error', () => {});
-      test.after(() => sent.destroy());
-      const params = { uri: `skill://large/heavy/file-${number}.md` };
-      sent.end(JSON.stringify({ jsonrpc: '2.0', id: number, method: 'resources/read', params }));
-      const [response] = (await once(sent, 'response')) as [IncomingMessage];
-      return response.on('error', () => {});
-    };
+    const ask = (number: number) =>
+      unreadAnswer(test, server, 'resources/read', { uri: `skill://large/heavy/file-${number}.md` });
     // Whoever has an answer and does not read it keeps it in the server's memory.
     const unread = [await ask(1), await ask(2), await ask(3), await ask(4)];
     let answered = false;
@@ -289,5 +297,26 @@ describe('hostile requests', () => {
     let bytes = 0;
     for await (const part of await fifth) bytes += (part as Buffer).length;
     assert.ok(bytes > text.length);
+  });
+
+  it('for installs and long lists wait as well', async (test) => {
+    const file = Buffer.alloc(4 * 2 ** 20 - 1024, 'large text with "quotes"\n').toString();
+    const many = Array.from({ length: 300 }, (_, at) => ({ address: `s${at}`, description: 'x'.repeat(1000) }));
+    const skills = [{ address: 'heavy', files: { 'file.md': file } }, ...many];
+    const server = await serveCatalogue(test, { sources: [{ name: 'large', skills }] });
+    const ask = (name: string, args = {}) => unreadAnswer(test, server, 'tools/call', { name, arguments: args });
+    const install = () => ask('install_skill', { skill: 'heavy' });
+    const unread = [await install(), await install(), await install(), await install()];
+    let answered = 0;
+    const waiting = [install(), ask('list_skills')].map((one) =>
+      one.then((response) => {
+        answered += 1;
+        return response;
+      }),
+    );
+    for (let time = 0; time < 20; time++) assert.equal((await call(server.url, 'resources/list')).status, 200);
+    assert.equal(answered, 0);
+    for (const response of unread) response.destroy();
+    for (const one of waiting) assert.equal((await one).statusCode, 200);
   });
 });
