@@ -81,7 +81,9 @@ const installTool = (kind: ToolKind): Tool => ({
 const versionsTool = (kind: ToolKind): Tool => ({
   name: versionsToolOf(kind),
   title: `List the versions of a ${kind}`,
-  description: () => `List the versions of a ${kind}, as a JSON array of texts, from the oldest to the newest.`,
+  description: () =>
+    `List the versions of a ${kind}, as a JSON array of texts, from the oldest to the newest; ` +
+    'what is no SemVer stands behind them, by name.',
   inputSchema: () => ({ type: 'object', properties: { [kind]: nameProperty(kind) }, required: [kind] }),
   shown: ({ artifactTools }) => artifactTools,
   call: (given, view) => {

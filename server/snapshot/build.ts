@@ -4,6 +4,7 @@ import type { Index, IndexSource, LibrarySetting } from '../../catalogue/index-f
 import { byCodePoint } from '../../catalogue/names.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactKind, ArtifactRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
+import { compareVersions } from '../../catalogue/versions.ts';
 import { keyedFiles } from './keys.ts';
 import {
   type Artifact,
@@ -134,7 +135,7 @@ async function sourceContent(
     if (!isKind(kind)) continue;
     const newer = versionsAt[kind].get(row.address);
     if (newer !== undefined) {
-      newer.unshift(row);
+      newer.push(row);
       continue;
     }
     const versions = [row];
@@ -150,10 +151,19 @@ async function sourceContent(
     if (!moves.has(`file ${row.path}`)) files.push({ from: content, row });
   }
   for (const kind of artifactKinds) {
+    for (const versions of versionsAt[kind].values()) if (versions.length > 1) order(versions);
     artifacts[kind] = await sortInSlices(found[kind], (a, b) => byAscii(a.address, b.address), slices);
   }
   content.files = await sortInSlices(files, (a, b) => byCodePoint(a.row.path, b.row.path), slices);
   return content;
+}
+
+/** From the order of a catalogue, the newest one first and then from new to old, into that of versions. */
+function order(versions: ArtifactRow[]): void {
+  const newest = versions.shift()!;
+  versions.reverse();
+  const before = versions.findLastIndex(({ version }) => compareVersions(version, newest.version) < 0);
+  versions.splice(before + 1, 0, newest);
 }
 
 type Stock = Pick<Library, 'contents' | 'shelves' | 'files' | 'fileAt'>;

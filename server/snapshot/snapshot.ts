@@ -34,7 +34,7 @@ export interface Artifact {
   qualified: string;
   /** The newest version: what addresses, lists and indexes speak of. */
   row: ArtifactRow;
-  /** Every version, from the oldest to the newest. */
+  /** Every version, from the oldest to the newest; behind them those that are no SemVer, by name. */
   versions: readonly ArtifactRow[];
 }
 

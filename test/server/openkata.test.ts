@@ -44,6 +44,8 @@ const layout: Files = {
   'skills/grill-me/1.10.0/notes/bom.txt': '\ufeffone\r\ntwo\r\n',
   'skills/grill-me/1.10.0/notes/größe.md': 'Ünïcode — “quoted”, 𝒶stral.\n',
   'skills/grill-me/1.10.0/empty': '',
+  'skills/grill-me/latest/SKILL.md': skill('latest'),
+  'skills/grill-me/v0.9/SKILL.md': skill('v0.9'),
   'rules/commit-style/0.1.0/RULE.md': '---\ndescription: How to commit.\n---\nOld.\n',
   'rules/commit-style/0.2.0/RULE.md': '---\ndescription: How to commit.\ntags: [git]\n---\nNew.\n',
   'rules/commit-style/0.2.0/examples/good.md': 'Good.\n',
@@ -128,8 +130,9 @@ for (const [line, connect] of Object.entries(clients)) {
       );
     });
 
-    it('has its versions in the order of SemVer', async () => {
-      assert.deepEqual(await json('skill_versions', { skill: 'grill-me' }), ['1.0.0-rc.1', '1.0.0', '1.9.0', '1.10.0']);
+    it('has its versions in the order of SemVer, and behind them by name what is none', async () => {
+      const versions = ['1.0.0-rc.1', '1.0.0', '1.9.0', '1.10.0', 'latest', 'v0.9'];
+      assert.deepEqual(await json('skill_versions', { skill: 'grill-me' }), versions);
       assert.deepEqual(await json('rule_versions', { rule: 'commit-style' }), ['0.1.0', '0.2.0']);
       assert.deepEqual(await json('profile_versions', { profile: 'reviewer' }), ['2.0.0']);
     });
@@ -138,6 +141,7 @@ for (const [line, connect] of Object.entries(clients)) {
       ['install_skill', { skill: 'grill-me' }, 'skills/grill-me/1.10.0'],
       ['install_skill', { skill: 'grill-me', version: '1.9.0' }, 'skills/grill-me/1.9.0'],
       ['install_skill', { skill: 'kata/grill-me', version: '1.0.0-rc.1' }, 'skills/grill-me/1.0.0-rc.1'],
+      ['install_skill', { skill: 'grill-me', version: 'latest' }, 'skills/grill-me/latest'],
       ['install_rule', { rule: 'commit-style' }, 'rules/commit-style/0.2.0'],
       ['install_rule', { rule: 'commit-style', version: '0.1.0' }, 'rules/commit-style/0.1.0'],
       ['install_profile', { profile: 'reviewer' }, 'profiles/reviewer/2.0.0'],
@@ -167,7 +171,12 @@ describe('a version that is published', () => {
     await write('kata', { 'skills/grill-me/2.0.0/SKILL.md': skill('2.0.0', ' anew') });
     const newest = async () => (await json('list_skills'))[0].version;
     await until('it is served', async () => (await newest()) === '2.0.0');
-    assert.deepEqual((await json('skill_versions', { skill: 'grill-me' })).slice(-2), ['1.10.0', '2.0.0']);
+    assert.deepEqual((await json('skill_versions', { skill: 'grill-me' })).slice(3), [
+      '1.10.0',
+      '2.0.0',
+      'latest',
+      'v0.9',
+    ]);
     assert.match((await json('install_skill', { skill: 'grill-me' })).files['SKILL.md'], /as of 2\.0\.0/);
     assert.match(
       (await json('install_skill', { skill: 'grill-me', version: '1.10.0' })).files['SKILL.md'],
