@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { apiServer } from '../cluster/api-server.ts';
+import { startBucketServer } from '../fixtures/bucket-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 import { skillText } from '../fixtures/operator.ts';
@@ -80,6 +81,31 @@ test('the Nextcloud example is read from a WebDAV server, both sources with its 
     assert.equal(code, 0, said);
     assert.match(said, /^office-skills .*: 1 skill of 1 would be served, 0 problems$/m);
     assert.match(said, /^office-drafts .*: 1 prompt of 1 would be served, 0 problems$/m);
+  } finally {
+    await server.close();
+  }
+});
+
+test('the example of buckets is read from an S3 server, with its Secret and without', async () => {
+  const server = await startBucketServer('versitygw');
+  try {
+    const closed = server.sourceUrl();
+    await server.put({ 'published/skills/one/SKILL.md': skillText('one') });
+    await server.reset();
+    const open = server.sourceUrl();
+    await server.put({ 'rules/two/RULE.md': 'Two.\n' });
+    await server.makePublic();
+    const file = await elsewhere('bucket.yaml', [
+      ['s3://example-team-skills', closed],
+      ['region: eu-central-1', 'region: us-east-1'],
+      ['s3+http://minio.minio.svc.cluster.local:9000/skills', open],
+      ['accessKeyId: AKIAEXAMPLE', `accessKeyId: ${server.secret.accessKeyId}`],
+      ['secretAccessKey: its secret', `secretAccessKey: ${server.secret.secretAccessKey}`],
+    ]);
+    const { code, said } = await check(file);
+    assert.equal(code, 0, said);
+    assert.match(said, /^team-skills .*: 1 skill of 1 would be served, 0 problems$/m);
+    assert.match(said, /^shared-skills .*: 1 rule of 1 would be served, 0 problems$/m);
   } finally {
     await server.close();
   }

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { startBucketServer } from '../fixtures/bucket-server.ts';
 import { GitFixture } from '../fixtures/git-repository.ts';
 import { startGitServer } from '../fixtures/git-server.ts';
 import { LyceumProcess } from '../fixtures/lyceum-process.ts';
@@ -72,6 +73,29 @@ test("a publisher's discovery index is checked by its URL", async (t) => {
   const other = await check(publisher.url.replace('agent-skills/index.json', 'agent-skills/skills.json'));
   assert.equal(other.code, 2);
   assert.match(other.errors, /https:\/\/HOST\/\.well-known\/agent-skills\/index\.json/);
+});
+
+test('a bucket that everybody may read is checked by its URL, in the region that is named', async () => {
+  const server = await startBucketServer('versitygw');
+  try {
+    await server.put({ 'my packs/skills/one/SKILL.md': skillText('one'), 'my packs/skills/broken/SKILL.md': lenient });
+    const closed = await check(server.sourceUrl('my%20packs'));
+    assert.equal(closed.code, 2);
+    assert.match(closed.output, /AccessDenied: .*name a Secret with accessKeyId and secretAccessKey/);
+    await server.makePublic();
+    const { code, output, errors } = await check(server.sourceUrl('my%20packs'), '--region', 'us-east-1');
+    assert.equal(code, 0, errors);
+    assert.match(output, /^my-20packs .*2 skills of 2 would be served, 2 problems/);
+    assert.match(output, /^skills\/broken\/SKILL\.md:3: warning LenientYaml: /m);
+    const astray = await check(server.sourceUrl('my%20pakcs'));
+    assert.equal(astray.code, 2);
+    assert.match(astray.output, /NotFound: .*nothing below "my pakcs\/"/);
+    const folderWithRegion = await check('--region', 'us-east-1', await folder('plain', { 'skills/one/SKILL.md': skillText('one') }));
+    assert.equal(folderWithRegion.code, 2);
+    assert.match(folderWithRegion.errors, /--region is for a bucket only/);
+  } finally {
+    await server.close();
+  }
 });
 
 test('pipes and broken links that are called like manifests stop no check of a folder', async () => {
