@@ -4,13 +4,15 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ContentUnavailable } from '../../catalogue/content.ts';
-import { discoveryNames, discoverySchema } from '../answers/discovery.ts';
+import { discoveryNames, discoverySchema, isOneFile } from '../answers/discovery.ts';
 import { type DiscoveryEntries, DiscoveryListings } from '../archive/discovery-entries.ts';
 import { archive, archiveDigest, archiveSize } from '../archive/skill-archive.ts';
 import { Budget } from '../budget.ts';
+import type { Downloads } from '../downloads/downloads.ts';
 import type { ServerMetrics } from '../metrics.ts';
 import { queryText, requestScope, scopeParameters, settingScope } from '../scope.ts';
 import { artifactFile } from '../snapshot/keys.ts';
+import type { Artifact } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { contentHeaders, isKept, sendArchive, sendFile, tagOf } from './content.ts';
@@ -19,6 +21,7 @@ import { queryOf, viewOf } from './request-view.ts';
 export interface DiscoveryOptions {
   catalogue: CurrentCatalogue;
   metrics: Pick<ServerMetrics, 'read'>;
+  downloads: Pick<Downloads, 'count'>;
   logger: Logger;
 }
 
@@ -31,9 +34,13 @@ const inMemory = 64 * 1024 * 1024;
  * `/.well-known/agent-skills/…`, and `/<library>/.well-known/…` for whoever cannot send a header or a query: the library
  * in the path narrows what is seen as `?library=` does.
  */
-export function addDiscovery(app: FastifyInstance, { catalogue, metrics, logger }: DiscoveryOptions): void {
+export function addDiscovery(app: FastifyInstance, { catalogue, metrics, downloads, logger }: DiscoveryOptions): void {
   const budget = new Budget(inMemory);
   const listings = new DiscoveryListings(budget, logger);
+  const counted: Asked['counted'] = (skill, whole) => () => {
+    metrics.read('skill', skill.from.library);
+    if (whole) downloads.count(skill, skill.row.version, 'archive');
+  };
   for (const prefix of ['', '/:library']) {
     const route = (path: string, handler: (asked: Asked, reply: FastifyReply) => Promise<FastifyReply>): void => {
       app.route<{ Params: { library?: string } }>({
@@ -46,7 +53,7 @@ export function addDiscovery(app: FastifyInstance, { catalogue, metrics, logger 
           const view = viewOf(request, snapshot, library === undefined ? [] : settingScope({ library }));
           reply.headers(contentHeaders);
           try {
-            return await handler({ request, view, rest: restOf(request), metrics }, reply);
+            return await handler({ request, view, rest: restOf(request), counted }, reply);
           } catch (error) {
             if (!(error instanceof ContentUnavailable)) throw error;
             logger.warn({ digest: error.digest, why: error.message }, 'content not available');
@@ -66,7 +73,8 @@ interface Asked {
   view: View;
   /** What stands behind the folder in the URL's path, as it was sent. */
   rest: string;
-  metrics: Pick<ServerMetrics, 'read'>;
+  /** To be called when a skill is sent. @param whole all of its files, as the index offers it */
+  counted(skill: Artifact, whole: boolean): () => void;
 }
 
 async function sendIndex(
@@ -99,7 +107,7 @@ async function* indexPieces(entries: DiscoveryEntries, query: string): AsyncGene
 
 /** `<name>.zip` */
 async function sendSkillArchive(
-  { request, view, rest, metrics }: Asked,
+  { request, view, rest, counted }: Asked,
   reply: FastifyReply,
   budget: Budget,
 ): Promise<FastifyReply> {
@@ -109,7 +117,7 @@ async function sendSkillArchive(
   const size = skill && archiveSize(skill.row);
   if (skill === undefined || size === undefined) return notFound(reply);
   const { row } = skill;
-  const sending = { request, reply, view, budget, sent: () => metrics.read('skill', skill.from.library) };
+  const sending = { request, reply, view, budget, sent: counted(skill, true) };
   return sendArchive(sending, {
     type: 'application/zip',
     fileName: `${name}.zip`,
@@ -121,7 +129,7 @@ async function sendSkillArchive(
 
 /** `<name>/<path>`: a file as it is read over MCP, in the form of a listing or raw. */
 async function sendFileOfSkill(
-  { request, view, rest, metrics }: Asked,
+  { request, view, rest, counted }: Asked,
   reply: FastifyReply,
   budget: Budget,
 ): Promise<FastifyReply> {
@@ -129,7 +137,7 @@ async function sendFileOfSkill(
   const skill = discoveryNames(view).get(rest.slice(0, slash));
   const file = skill && artifactFile(skill.row, rest.slice(slash + 1));
   if (skill === undefined || file === undefined) return notFound(reply);
-  return sendFile({ request, reply, view, budget, sent: () => metrics.read('skill', skill.from.library) }, file);
+  return sendFile({ request, reply, view, budget, sent: counted(skill, isOneFile(skill.row)) }, file);
 }
 
 function restOf({ raw: { url = '' } }: FastifyRequest): string {

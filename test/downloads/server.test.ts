@@ -224,6 +224,34 @@ describe('a server', { concurrency: true }, () => {
     await eventually('all are kept', () => kept.reduce((sum, times) => sum + times, 0) === 50, Boolean, 30);
   });
 
+  it('counts an archive when it is sent: for `npx skills`, where a skill of one file is that file, and of a page', async (test) => {
+    const fixture = await GatewayFixture.create(test);
+    const skills = [
+      { address: 'one', description: 'One.' },
+      { address: 'two', description: 'Two.', files: { 'more.md': 'More.' } },
+    ];
+    await fixture.publish({ sources: [{ name: 'pack', skills }] });
+    const server = await serve(test, fixture);
+    const fetched = async (path: string, init: RequestInit = {}): Promise<Response> => {
+      const answer = await fetch(server.url + path, init);
+      await answer.arrayBuffer();
+      return answer;
+    };
+    const known = '/.well-known/agent-skills';
+    for (const path of [`${known}/index.json`, `${known}/two/SKILL.md`, `${known}/two/more.md`, '/skills/two']) {
+      assert.equal((await fetched(path)).status, 200, path);
+    }
+    assert.equal((await fetched(`${known}/none.zip`)).status, 404);
+    assert.deepEqual(await told(server), { one: 0, two: 0 });
+    assert.equal((await fetched(`${known}/one/SKILL.md`)).status, 200);
+    for (const path of [`${known}/two.zip`, '/skills/two/archive']) {
+      const etag = (await fetched(path)).headers.get('etag')!;
+      assert.equal((await fetched(path, { headers: { 'if-none-match': etag } })).status, 304);
+      assert.equal((await fetched(path, { method: 'HEAD' })).status, 200);
+    }
+    assert.deepEqual(await told(server), { one: 1, two: 2 });
+  });
+
   it('with nobody to send to counts in its memory', async (test) => {
     const server = await serve(test, await published(test));
     await install(server, 'one');
