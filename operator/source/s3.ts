@@ -65,16 +65,16 @@ class S3Look {
   }
 
   async open(): Promise<Tree> {
-    const { revision, files, problems, isThere } = this.#probed ?? (await this.#list());
+    const { revision, entries, objects, problems, isThere } = this.#probed ?? (await this.#list());
     this.#probed = undefined;
     this.#total = 0;
     await this.#assertThere(isThere);
     return {
       revision,
-      entries: [...files.values()].map(({ entry }) => entry),
+      entries,
       ...(this.#subdirectory === '' ? {} : { hasSubdirectory: true }),
       problems,
-      read: (wanted, sink) => this.#read(wanted, files, sink),
+      read: (wanted, sink) => this.#read(wanted, objects, sink),
       close: async () => {},
     };
   }
@@ -105,12 +105,12 @@ class S3Look {
     );
   }
 
-  async #read(wanted: readonly TreeEntry[], files: BucketFiles['files'], sink: TreeSink): Promise<void> {
+  async #read(wanted: readonly TreeEntry[], objects: BucketFiles['objects'], sink: TreeSink): Promise<void> {
     const { limits, signal } = this.#context;
     /** Files are read side by side and handed on one after the other. */
     let handing: Promise<void> = Promise.resolve();
     await readTogether(wanted, limits, signal, async (entry, stop) => {
-      const { object } = files.get(entry.path)!;
+      const object = objects.get(entry.path)!;
       const isLarge = object.size !== undefined && object.size > limits.fileSize;
       const called = `"${printable(entry.path)}"`;
       const bytes = isLarge ? undefined : await this.#bucket.read(object, called, limits.fileSize, stop);

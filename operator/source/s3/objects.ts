@@ -12,8 +12,9 @@ import type { TreeEntry } from '../source.ts';
 export interface BucketFiles {
   /** `sha256:<hex>` over every key with what the server says of it, whatever order they are listed in. */
   revision: string;
+  entries: TreeEntry[];
   /** By path. */
-  files: ReadonlyMap<string, { entry: TreeEntry; object: ListedObject }>;
+  objects: ReadonlyMap<string, ListedObject>;
   problems: Problem[];
   /** There is something, be it only the marker of a folder. */
   isThere: boolean;
@@ -22,18 +23,19 @@ export interface BucketFiles {
 /** So many keys are named; those beyond are counted. */
 const mostNamed = 200;
 
-/** @param objects whose keys begin with the address's prefix, but for those that are garbled */
+/** @param listed whose keys begin with the address's prefix, but for those that are garbled */
 export async function filesOf(
-  objects: readonly ListedObject[],
+  listed: readonly ListedObject[],
   { url, prefix }: Pick<BucketAddress, 'url' | 'prefix'>,
   signal: AbortSignal,
 ): Promise<BucketFiles> {
   const slices = new Slices();
-  const files = new Map<string, { entry: TreeEntry; object: ListedObject }>();
+  const entries: TreeEntry[] = [];
+  const objects = new Map<string, ListedObject>();
   const problems: Problem[] = [];
   let leftOut = 0;
   const digest = createHash('sha256');
-  for (const object of await sorted(objects, byKey, slices)) {
+  for (const object of await sorted(listed, byKey, slices)) {
     if (slices.over) {
       await slices.turn();
       signal.throwIfAborted();
@@ -51,14 +53,14 @@ export async function filesOf(
       continue;
     }
     const id = isStrong(object.etag) ? `s3:${hash('sha256', JSON.stringify([url.href, says]))}` : undefined;
-    const entry: TreeEntry = { path, ...(id === undefined ? {} : { id }), ...(size === undefined ? {} : { size }) };
-    files.set(path, { entry, object });
+    entries.push({ path, ...(id === undefined ? {} : { id }), ...(size === undefined ? {} : { size }) });
+    objects.set(path, object);
   }
   if (leftOut > mostNamed) {
     const message = `${leftOut - mostNamed} more objects are left out, since their keys can be no paths.`;
     problems.push(problem('BadFileName', '.', message));
   }
-  return { revision: `sha256:${digest.digest('hex')}`, files, problems, isThere: objects.length > 0 };
+  return { revision: `sha256:${digest.digest('hex')}`, entries, objects, problems, isThere: listed.length > 0 };
 }
 
 /** What the server says of an object's bytes: an ETag, and where it has none that promises anything, the time. */

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { UpstreamFault } from '../../../upstream/fault.ts';
-import { GuardedClient } from '../../../upstream/guard/client.ts';
+import { GuardedClient, type Refusal } from '../../../upstream/guard/client.ts';
 import { fault, get, options, serve } from '../../fixtures/http.ts';
 
 test('an answer comes back whole, with the address it came from', async (t) => {
@@ -108,6 +108,53 @@ describe('credentials', () => {
     });
     assert.equal((await get(`${origin}/a`)).url, `${origin}/b`);
     assert.deepEqual(seen, [undefined, undefined]);
+  });
+});
+
+describe('signatures', () => {
+  test('are made for each address on their own origin, and not for another one', async (t) => {
+    const shown: string[] = [];
+    const note = (request: IncomingMessage) => shown.push(`${request.url} ${request.headers['x-signed']}`);
+    const elsewhere = await serve(t, (request, response) => {
+      note(request);
+      response.end();
+    });
+    const origin = await serve(t, (request, response) => {
+      note(request);
+      response.writeHead(307, { location: request.url === '/a' ? '/b' : `${elsewhere}/c` }).end();
+    });
+    const sign = async (method: string, url: URL) => ({ 'x-signed': `${method} ${url.pathname}` });
+    await get(`${origin}/a`, { credential: { origin, sign } });
+    assert.deepEqual(shown, ['/a GET /a', '/b GET /b', '/c undefined']);
+  });
+});
+
+describe('what is explained', () => {
+  test('is an answer that is no success, unpacked: the fault is thrown, and without one all goes on as usual', async (t) => {
+    const origin = await serve(t, (_, response) =>
+      response.writeHead(400, { 'content-encoding': 'gzip', 'x-why': 'so' }).end(gzipSync('canary')),
+    );
+    const seen: unknown[] = [];
+    const explain = ({ status, headers, body }: Refusal) => {
+      seen.push([status, headers['x-why'], body.toString()]);
+      return new UpstreamFault('RateLimited', 'explained');
+    };
+    await assert.rejects(get(`${origin}/`, { explain }), fault('RateLimited', /^explained$/));
+    assert.deepEqual(seen, [[400, 'so', 'canary']]);
+    await assert.rejects(get(`${origin}/`, { explain: () => undefined }), fault('UpstreamInvalid', /HTTP 400/));
+  });
+
+  test('is no more than the first 64 KiB, and what can be read of a damaged answer', async (t) => {
+    const origin = await serve(t, (request, response) => {
+      if (request.url === '/long') response.writeHead(500).end('x'.repeat(1_000_000));
+      else response.writeHead(500, { 'content-encoding': 'gzip' }).end('canary');
+    });
+    const lengths: number[] = [];
+    const explain = ({ body }: Refusal) => void lengths.push(body.length);
+    await assert.rejects(get(`${origin}/long`, { explain }), fault('UpstreamInvalid'));
+    await assert.rejects(get(`${origin}/damaged`, { explain }), fault('UpstreamInvalid'));
+    assert(lengths[0]! <= 65_536);
+    assert.equal(lengths[1], 0);
   });
 });
 
@@ -309,6 +356,12 @@ describe('sizes', () => {
     const { body } = await get(`${origin}/`, { received: count });
     assert.equal(body, 'x'.repeat(9000));
     assert.equal(received, packed.length);
+  });
+
+  test('an answer that is wanted as it is stored stays packed', async (t) => {
+    const packed = gzipSync('hello');
+    const origin = await serve(t, (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed));
+    assert.equal((await get(`${origin}/`, { stored: true })).body, packed.toString());
   });
 
   test('a packed answer that unfolds over the cap ends as LimitExceeded', async (t) => {
