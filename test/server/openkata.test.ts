@@ -1,12 +1,16 @@
-// A folder laid out by openkata's rules, harvested by a real operator, and an agent that installs from it onto its disk.
+// What is laid out by openkata's rules, in a folder and in buckets of real S3 servers, harvested by a real operator; and agents
+// that list it, choose a version and install it onto their disks.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
+import type { RunningServer } from '../../server/server.ts';
+import { type BucketServerKind, bucketServerKinds, startBucketServer } from '../fixtures/bucket-server.ts';
+import { skillText } from '../fixtures/operator.ts';
 import { type AnyClient, clients } from './support/clients.ts';
-import { type Files, lifetime, until } from './support/gateway.ts';
+import { type Files, lifetime, type Owner, until } from './support/gateway.ts';
 import { type Harvested, serveHarvested } from './support/harvested.ts';
 
 const sha256 = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
@@ -51,6 +55,64 @@ const layout: Files = {
   'rules/commit-style/0.2.0/examples/good.md': 'Good.\n',
   'profiles/reviewer/2.0.0/reviewer.md': '---\ndescription: Reviews.\n---\nReview.\n',
   'profiles/reviewer/2.0.0/face.png': everyByte.slice(128),
+  'skills/shared/1.0.0/SKILL.md': skillText('shared', 'Of the kata.'),
+};
+
+/** As many files as no page of a bucket's list holds. */
+const many: Files = Object.fromEntries(
+  Array.from({ length: 1100 }, (_, at) => [`skills/many/1.0.0/data/${at}.txt`, `file ${at}`]),
+);
+const manyMain = { 'skills/many/1.0.0/SKILL.md': skillText('many') };
+
+/** A source `kata` with the layout beside another one, served. */
+interface Place {
+  server: RunningServer;
+  /** What upstream calls the state of `kata`. */
+  revision(): string;
+  /** Puts files, or removes those that are undefined, and waits until that is published. */
+  write(files: Record<string, string | Uint8Array | undefined>): Promise<void>;
+}
+
+const other = { files: { 'skills/shared/SKILL.md': skillText('shared', 'Of the other.') } };
+const revisionOf = ({ operator }: Harvested): string =>
+  (operator.cluster.status('sources', 'kata') as { revision: string }).revision;
+
+async function inFolder(owner: Owner, files: Files): Promise<Place> {
+  const harvested = await serveHarvested(owner, { kata: { files }, other });
+  const { server, write } = harvested;
+  return { server, revision: () => revisionOf(harvested), write: (changed) => write('kata', changed) };
+}
+
+async function inBucket(kind: BucketServerKind, owner: Owner, files: Files): Promise<Place> {
+  const bucket = await startBucketServer(kind);
+  owner.after(() => bucket.close());
+  const put = (some: Files) =>
+    bucket.put(
+      Object.fromEntries(Object.entries(some).map(([path, content]) => [path, Buffer.from(content as string)])),
+    );
+  await put(files);
+  const spec = { url: bucket.sourceUrl(), secretRef: { name: 'keys' } };
+  const harvested = await serveHarvested(owner, { kata: { files: {}, spec }, other }, {}, {}, { keys: bucket.secret });
+  return {
+    server: harvested.server,
+    revision: () => revisionOf(harvested),
+    async write(changed) {
+      const all = Object.entries(changed);
+      await bucket.remove(...all.flatMap(([path, content]) => (content === undefined ? path : [])));
+      await put(Object.fromEntries(all.filter((one): one is [string, string | Uint8Array] => one[1] !== undefined)));
+      await harvested.write('kata', {});
+    },
+  };
+}
+
+const places: Record<string, (owner: Owner, files: Files) => Promise<Place>> = {
+  'a folder': inFolder,
+  ...Object.fromEntries(
+    bucketServerKinds.map((kind) => [
+      `a bucket of ${kind}`,
+      (owner: Owner, files: Files) => inBucket(kind, owner, files),
+    ]),
+  ),
 };
 
 /** What of the layout a version's folder holds that is installed. */
@@ -92,101 +154,165 @@ async function readAll(folder: string): Promise<Record<string, Buffer>> {
   );
 }
 
-for (const [line, connect] of Object.entries(clients)) {
-  describe(`a folder in openkata's layout, by the SDK's client, ${line}`, () => {
+for (const [what, placed] of Object.entries(places)) {
+  describe(`openkata's layout in ${what}`, () => {
     const suite = lifetime();
-    let harvested: Harvested;
+    let place: Place;
     before(async () => {
-      harvested = await serveHarvested(suite, { kata: { files: layout } });
+      place = await placed(suite, layout);
     });
 
-    async function json(name: string, args: Record<string, unknown> = {}) {
-      const client: AnyClient = await connect(new URL(`${harvested.server.url}/mcp?artifacts=on`));
-      try {
-        const { isError, content } = await client.callTool({ name, arguments: args });
-        assert.equal(isError, undefined, content[0].text);
-        return JSON.parse(content[0].text);
-      } finally {
-        await client.close();
-      }
-    }
+    for (const [line, connect] of Object.entries(clients)) {
+      describe(`by the SDK's client, ${line}`, () => {
+        async function call(name: string, args: Record<string, unknown>, query = '?artifacts=on') {
+          const client: AnyClient = await connect(new URL(`${place.server.url}/mcp${query}`));
+          try {
+            return await client.callTool({ name, arguments: args });
+          } finally {
+            await client.close();
+          }
+        }
+        const json = async (name: string, args: Record<string, unknown> = {}, query?: string) => {
+          const { isError, content } = await call(name, args, query);
+          assert.equal(isError, undefined, content[0].text);
+          return JSON.parse(content[0].text);
+        };
+        const failure = async (name: string, args: Record<string, unknown>): Promise<string> => {
+          const { isError, content } = await call(name, args);
+          assert.equal(isError, true, content[0].text);
+          return content[0].text;
+        };
+        const rows = async (name: string, args = {}, query?: string) =>
+          (await json(name, args, query)).map(({ downloads, ...row }: Record<string, unknown>) => {
+            assert.ok(Number.isInteger(downloads));
+            return row;
+          });
+        const named = (list: { name: string }[]) => list.map(({ name }) => name);
 
-    it('is listed by kind, each artifact once, with its newest version', async () => {
-      assert.deepEqual(await json('list_skills'), [
-        {
-          name: 'grill-me',
-          version: '1.10.0',
-          description: 'Challenge a plan, spec or design.',
-          tags: 'category:review, category:architecture',
-          downloads: 0,
-        },
-      ]);
-      assert.deepEqual(await json('list_rules', { tag: 'git' }), [
-        { name: 'commit-style', version: '0.2.0', description: 'How to commit.', tags: 'git', downloads: 0 },
-      ]);
-      assert.deepEqual(
-        (await json('list_profiles')).map(({ name, version }: Record<string, string>) => [name, version]),
-        [['reviewer', '2.0.0']],
-      );
-    });
+        it('is listed by kind and sorted by name, each artifact once, with its newest version', async () => {
+          assert.deepEqual(await rows('list_skills'), [
+            {
+              name: 'grill-me',
+              version: '1.10.0',
+              description: 'Challenge a plan, spec or design.',
+              tags: 'category:review, category:architecture',
+            },
+            { name: 'kata/shared', version: '1.0.0', description: 'What shared is for.' },
+            { name: 'other/shared', version: '0.0.0', description: 'What shared is for.' },
+          ]);
+          assert.deepEqual(await rows('list_rules'), [
+            { name: 'commit-style', version: '0.2.0', description: 'How to commit.', tags: 'git' },
+          ]);
+          assert.deepEqual(await rows('list_profiles'), [
+            { name: 'reviewer', version: '2.0.0', description: 'Reviews.' },
+          ]);
+        });
 
-    it('has its versions in the order of SemVer, and behind them by name what is none', async () => {
-      const versions = ['1.0.0-rc.1', '1.0.0', '1.9.0', '1.10.0', 'latest', 'v0.9'];
-      assert.deepEqual(await json('skill_versions', { skill: 'grill-me' }), versions);
-      assert.deepEqual(await json('rule_versions', { rule: 'commit-style' }), ['0.1.0', '0.2.0']);
-      assert.deepEqual(await json('profile_versions', { profile: 'reviewer' }), ['2.0.0']);
-    });
+        it('is filtered by one tag, exactly; nothing is an empty array', async () => {
+          assert.deepEqual(named(await rows('list_skills', { tag: 'category:review' })), ['grill-me']);
+          for (const tag of ['review', 'Category:review', 'category:review,category:architecture']) {
+            assert.equal((await call('list_skills', { tag })).content[0].text, '[]');
+          }
+        });
 
-    for (const [tool, args, folder] of [
-      ['install_skill', { skill: 'grill-me' }, 'skills/grill-me/1.10.0'],
-      ['install_skill', { skill: 'grill-me', version: '1.9.0' }, 'skills/grill-me/1.9.0'],
-      ['install_skill', { skill: 'kata/grill-me', version: '1.0.0-rc.1' }, 'skills/grill-me/1.0.0-rc.1'],
-      ['install_skill', { skill: 'grill-me', version: 'latest' }, 'skills/grill-me/latest'],
-      ['install_rule', { rule: 'commit-style' }, 'rules/commit-style/0.2.0'],
-      ['install_rule', { rule: 'commit-style', version: '0.1.0' }, 'rules/commit-style/0.1.0'],
-      ['install_profile', { profile: 'reviewer' }, 'profiles/reviewer/2.0.0'],
-    ] as const) {
-      it(`is installed onto a disk byte for byte, checksums included: ${folder}`, async (test) => {
-        const install: Install = await json(tool, args);
-        const { '.manifest.json': manifest, ...onDisk } = await readAll(await written(test, install));
-        const wanted = Object.entries(filesOf(folder)).map(
-          ([path, content]) => [path, Buffer.from(content as string)] as const,
-        );
-        assert.deepEqual(Object.keys(onDisk).sort(), wanted.map(([path]) => path).sort());
-        for (const [path, bytes] of wanted) assert.ok(onDisk[path]!.equals(bytes), path);
-        const { checksums } = JSON.parse(manifest!.toString());
-        assert.deepEqual(checksums, Object.fromEntries(wanted.map(([path, bytes]) => [path, sha256(bytes)])));
+        it('has its versions in the order of SemVer, and behind them by name what is none', async () => {
+          const versions = ['1.0.0-rc.1', '1.0.0', '1.9.0', '1.10.0', 'latest', 'v0.9'];
+          assert.deepEqual(await json('skill_versions', { skill: 'grill-me' }), versions);
+          assert.deepEqual(await json('rule_versions', { rule: 'commit-style' }), ['0.1.0', '0.2.0']);
+          assert.deepEqual(await json('profile_versions', { profile: 'reviewer' }), ['2.0.0']);
+        });
+
+        it('is not there under another name or version, and says so', async () => {
+          assert.match(await failure('install_skill', {}), /needs `skill`/);
+          assert.match(await failure('install_skill', { skill: 'x' }), /^skill "x" not found/);
+          assert.match(await failure('rule_versions', { rule: 'x' }), /^rule "x" not found/);
+          const said = await failure('install_profile', { profile: 'reviewer', version: '3.0.0' });
+          assert.match(said, /^version 3\.0\.0 not found for reviewer/);
+        });
+
+        it('shares a name with another library: the bare one is an error, unless one alone is in scope', async () => {
+          assert.match(await failure('install_skill', { skill: 'shared' }), /kata\/shared and other\/shared/);
+          assert.match((await json('install_skill', { skill: 'kata/shared' })).files['SKILL.md'], /Of the kata/);
+          const scope = '?artifacts=on&library=other';
+          assert.deepEqual(named(await rows('list_skills', {}, scope)), ['shared']);
+          assert.match((await json('install_skill', { skill: 'shared' }, scope)).files['SKILL.md'], /Of the other/);
+        });
+
+        it('says in a manifest where an install is from, and when it was', async () => {
+          const { manifest } = await json('install_skill', { skill: 'grill-me' });
+          const { installedAt, checksums, ...told } = manifest;
+          assert.deepEqual(told, { name: 'grill-me', version: '1.10.0', source: `kata@${place.revision()}` });
+          assert.ok(Math.abs(Date.now() - Date.parse(installedAt)) < 60_000 && installedAt.endsWith('Z'));
+          assert.ok(Object.keys(checksums).length > 5);
+        });
+
+        for (const [tool, args, folder] of [
+          ['install_skill', { skill: 'grill-me' }, 'skills/grill-me/1.10.0'],
+          ['install_skill', { skill: 'grill-me', version: '1.9.0' }, 'skills/grill-me/1.9.0'],
+          ['install_skill', { skill: 'kata/grill-me', version: '1.0.0-rc.1' }, 'skills/grill-me/1.0.0-rc.1'],
+          ['install_skill', { skill: 'grill-me', version: 'latest' }, 'skills/grill-me/latest'],
+          ['install_rule', { rule: 'commit-style' }, 'rules/commit-style/0.2.0'],
+          ['install_rule', { rule: 'commit-style', version: '0.1.0' }, 'rules/commit-style/0.1.0'],
+          ['install_profile', { profile: 'reviewer' }, 'profiles/reviewer/2.0.0'],
+        ] as const) {
+          it(`is installed onto a disk byte for byte, checksums included: ${folder}`, async (test) => {
+            const install: Install = await json(tool, args);
+            const { '.manifest.json': manifest, ...onDisk } = await readAll(await written(test, install));
+            const wanted = Object.entries(filesOf(folder)).map(
+              ([path, content]) => [path, Buffer.from(content as string)] as const,
+            );
+            assert.deepEqual(Object.keys(onDisk).sort(), wanted.map(([path]) => path).sort());
+            for (const [path, bytes] of wanted) assert.ok(onDisk[path]!.equals(bytes), path);
+            const { checksums } = JSON.parse(manifest!.toString());
+            assert.deepEqual(checksums, Object.fromEntries(wanted.map(([path, bytes]) => [path, sha256(bytes)])));
+          });
+        }
+
+        it('counts an install, whichever version, in the lists', async () => {
+          const downloads = async (): Promise<number> => (await json('list_rules'))[0].downloads;
+          const before = await downloads();
+          await json('install_rule', { rule: 'commit-style' });
+          await json('install_rule', { rule: 'kata/commit-style', version: '0.1.0' });
+          assert.equal(await downloads(), before + 2);
+        });
       });
     }
+
+    it('has every file of a version, however many there are', async (test) => {
+      const { server } = await placed(test, { ...many, ...manyMain });
+      const client = await clients['2.x, negotiating']!(new URL(`${server.url}/mcp`));
+      test.after(() => client.close());
+      const { content } = await client.callTool({ name: 'install_skill', arguments: { skill: 'many' } });
+      const { files, manifest } = JSON.parse(content[0].text);
+      assert.equal(Object.keys(files).length, 1101);
+      for (const [path, content] of Object.entries(many)) {
+        const own = path.slice('skills/many/1.0.0/'.length);
+        assert.equal(files[own], content);
+        assert.equal(manifest.checksums[own], sha256(Buffer.from(content as string)));
+      }
+    });
+
+    it('has a version that is published after the next look, for lists, versions and installs alike', async (test) => {
+      const { write, server } = await placed(test, layout);
+      const client = await clients['2.x, negotiating']!(new URL(`${server.url}/mcp`));
+      test.after(() => client.close());
+      const json = async (name: string, args: Record<string, unknown> = {}) =>
+        JSON.parse((await client.callTool({ name, arguments: args })).content[0].text);
+      const newest = async () => (await json('list_skills'))[0].version;
+      const installed = async (version?: string): Promise<string> =>
+        (await json('install_skill', { skill: 'grill-me', ...(version === undefined ? {} : { version }) })).files[
+          'SKILL.md'
+        ];
+      await write({ 'skills/grill-me/2.0.0/SKILL.md': skill('2.0.0', ' anew') });
+      await until('it is served', async () => (await newest()) === '2.0.0');
+      const versions = await json('skill_versions', { skill: 'grill-me' });
+      assert.deepEqual(versions.slice(3), ['1.10.0', '2.0.0', 'latest', 'v0.9']);
+      assert.match(await installed(), /as of 2\.0\.0/);
+      assert.match(await installed('1.10.0'), /as of 1\.10\.0/);
+      await write({ 'skills/grill-me/2.0.0/SKILL.md': undefined });
+      await until('it is gone', async () => (await newest()) === '1.10.0');
+      const gone = await client.callTool({ name: 'install_skill', arguments: { skill: 'grill-me', version: '2.0.0' } });
+      assert.equal(gone.isError, true);
+    });
   });
 }
-
-describe('a version that is published', () => {
-  it('is listed, told and installed after the refresh, and the ones before stay', async (test) => {
-    const { write, server } = await serveHarvested(test, { kata: { files: layout } });
-    const client = await clients['2.x, negotiating']!(new URL(`${server.url}/mcp`));
-    test.after(() => client.close());
-    const json = async (name: string, args: Record<string, unknown> = {}) =>
-      JSON.parse((await client.callTool({ name, arguments: args })).content[0].text);
-    await write('kata', { 'skills/grill-me/2.0.0/SKILL.md': skill('2.0.0', ' anew') });
-    const newest = async () => (await json('list_skills'))[0].version;
-    await until('it is served', async () => (await newest()) === '2.0.0');
-    assert.deepEqual((await json('skill_versions', { skill: 'grill-me' })).slice(3), [
-      '1.10.0',
-      '2.0.0',
-      'latest',
-      'v0.9',
-    ]);
-    assert.match((await json('install_skill', { skill: 'grill-me' })).files['SKILL.md'], /as of 2\.0\.0/);
-    assert.match(
-      (await json('install_skill', { skill: 'grill-me', version: '1.10.0' })).files['SKILL.md'],
-      /as of 1\.10\.0/,
-    );
-    await write('kata', { 'skills/grill-me/2.0.0': undefined });
-    await until('it is gone', async () => (await newest()) === '1.10.0');
-    assert.equal(
-      (await client.callTool({ name: 'install_skill', arguments: { skill: 'grill-me', version: '2.0.0' } })).isError,
-      true,
-    );
-  });
-});
