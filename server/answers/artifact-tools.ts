@@ -3,7 +3,7 @@
 import { encodePath } from '../../catalogue/address.ts';
 import { ContentUnavailable } from '../../catalogue/content.ts';
 import { Slices } from '../../catalogue/slices.ts';
-import type { ArtifactRow, FileRow } from '../../catalogue/source-catalogue.ts';
+import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import type { Downloads } from '../downloads/downloads.ts';
 import type { Artifact } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
@@ -20,7 +20,7 @@ export type ToolKind = (typeof toolKinds)[number];
 type Given = Readonly<Record<string, unknown>>;
 
 export const listToolOf = (kind: ToolKind): string => `list_${kind}s`;
-const installToolOf = (kind: ToolKind): string => `install_${kind}`;
+export const installToolOf = (kind: ToolKind): string => `install_${kind}`;
 const versionsToolOf = (kind: ToolKind): string => `${kind}_versions`;
 
 /** Where agents keep what they install, a folder for each. */
@@ -162,8 +162,12 @@ interface InstallAsked {
   failure?: undefined;
 }
 
+interface InstallRefused {
+  failure: string;
+}
+
 /** What an install is of, or why it cannot be. */
-export function installAsked(view: View, kind: ToolKind, given: Given): InstallAsked | { failure: string } {
+export function installAsked(view: View, kind: ToolKind, given: Given): InstallAsked | InstallRefused {
   const tool = installToolOf(kind);
   const artifact = artifactAsked(view, kind, given[kind], tool);
   if (typeof artifact === 'string') return { failure: artifact };
@@ -179,8 +183,7 @@ export function installAsked(view: View, kind: ToolKind, given: Given): InstallA
       failure: `version ${shortened(wanted!)} not found for ${name}. Call ${versionsTool} for those there are.`,
     };
   }
-  const bytes = installedFiles(version).reduce((sum, file) => sum + bytesInAnswer(file), 0);
-  if (bytes > mostInstalled) {
+  if (bytesInAnswer(version) > mostInstalled) {
     const most = `${mostInstalled / 1024 / 1024} MiB`;
     const path = archivePath(artifact, version);
     return {
@@ -190,7 +193,12 @@ export function installAsked(view: View, kind: ToolKind, given: Given): InstallA
   return { artifact, version };
 }
 
-const bytesInAnswer = ({ path, size }: FileRow): number => size + 2 * Buffer.byteLength(path) + fileOverhead;
+const bytesInAnswer = (version: ArtifactRow): number =>
+  installedFiles(version).reduce((sum, { path, size }) => sum + size + 2 * Buffer.byteLength(path) + fileOverhead, 0);
+
+/** About how many bytes the answer is; 0 where there is none but a refusal. */
+export const installedBytes = (asked: InstallAsked | InstallRefused): number =>
+  asked.failure === undefined ? bytesInAnswer(asked.version) : 0;
 
 /** The name with the library is the artifact's in every scope. */
 const archivePath = (artifact: Artifact, { version }: ArtifactRow): string =>

@@ -1,6 +1,13 @@
 // Which files a request is about to read or to tell the digests of: those that Live sources are asked for first.
-
-import { installAsked, listedBytes, listToolOf, type ToolKind, toolKinds } from '../answers/artifact-tools.ts';
+import {
+  installAsked,
+  installedBytes,
+  installToolOf,
+  listedBytes,
+  listToolOf,
+  type ToolKind,
+  toolKinds,
+} from '../answers/artifact-tools.ts';
 import { installedFiles } from '../answers/installation.ts';
 import { visiblePrompt } from '../answers/prompts.ts';
 import { resolve } from '../answers/read.ts';
@@ -23,9 +30,9 @@ const byMethod: Readonly<Record<string, (view: View, params: Params) => AskedFil
 const byTool: Readonly<Record<string, (view: View, given: Params) => AskedFiles[]>> = {
   read_resource: (view, { uri }) => filesAt(view, uri),
   get_prompt: (view, { name }) => textOf(view, name),
-  install_skill: (view, given) => filesToInstall(view, 'skill', given),
-  install_rule: (view, given) => filesToInstall(view, 'rule', given),
-  install_profile: (view, given) => filesToInstall(view, 'profile', given),
+  ...Object.fromEntries(
+    toolKinds.map((kind) => [installToolOf(kind), (view: View, given: Params) => filesToInstall(view, kind, given)]),
+  ),
 };
 
 /** @param body of a POST to /mcp, parsed; what is no request of such a kind asks for no file */
@@ -36,13 +43,21 @@ export function askedFiles(view: View, body: unknown): AskedFiles[] {
   return byMethod[method]!(view, isParams(params) ? params : {});
 }
 
-const listed: ReadonlyMap<unknown, ToolKind> = new Map(toolKinds.map((kind) => [listToolOf(kind), kind]));
+/** Answers that are more than the files in them. */
+const bytesByTool: Readonly<Record<string, (view: View, given: Params) => number>> = Object.fromEntries(
+  toolKinds.flatMap((kind) => [
+    [listToolOf(kind), (view: View) => listedBytes(view, kind)],
+    [installToolOf(kind), (view: View, given: Params) => installedBytes(installAsked(view, kind, given))],
+  ]),
+);
 
-/** How many bytes a request is about to read from files, or to list in one piece. */
+/** How many bytes a request is about to read from files, or to tell in one piece. */
 export function bytesAsked(view: View, body: unknown): number {
   const { method, params } = isParams(body) ? body : {};
-  const kind = method === 'tools/call' && isParams(params) ? listed.get(params.name) : undefined;
-  if (kind !== undefined) return listedBytes(view, kind);
+  const { name, arguments: given } = isParams(params) ? params : {};
+  if (method === 'tools/call' && typeof name === 'string' && Object.hasOwn(bytesByTool, name)) {
+    return bytesByTool[name]!(view, isParams(given) ? given : {});
+  }
   return askedFiles(view, body)
     .flatMap(({ row, paths }) => ('files' in row ? row.files : [row]).filter(({ path }) => paths?.has(path)))
     .reduce((sum, { size }) => sum + size, 0);

@@ -319,6 +319,15 @@ describe("openkata's tools", () => {
     assert.deepEqual(await downloads('?library=other'), { shared: 1 });
   });
 
+  it('are told by metrics: an install is a read and a download', async (test) => {
+    const { url, metricsUrl } = await serveCatalogue(test, tree, { metricsPort: 0 });
+    await callTool(url, 'install_rule', { rule: 'commit-style' });
+    await callTool(url, 'install_rule', { rule: 'nothing' });
+    const metrics = await (await fetch(`${metricsUrl}/metrics`)).text();
+    assert.match(metrics, /^lyceum_reads_total\{kind="rule",library="kata"\} 1$/m);
+    assert.match(metrics, /^lyceum_downloads_total\{kind="rule",library="kata",what="install"\} 1$/m);
+  });
+
   it('give everything or say what is missing: nothing of an install whose content cannot be read', async (test) => {
     const gateway = await GatewayFixture.create(test);
     await gateway.publish(tree);
