@@ -4,6 +4,8 @@
 //   node client.ts kinds URL WANTED      SDK 2.x: every kind of material, WANTED being JSON of that type; every file of every
 //                                        skill is verified, over MCP and over plain HTTP
 //   node client.ts n8n URL WANTED        the same kinds by tools alone
+//   node client.ts artifacts URL CALLS   openkata's tools, in the order of CALLS, JSON pairs of a tool and its arguments
+//   node client.ts download URL          what is there over plain HTTP, as base64
 //   node client.ts until URL URI TEXT    reads until the answer holds TEXT, and tells when (milliseconds since 1970)
 //   node client.ts reindex URL           asks for a look now, and tells what was answered
 //   node client.ts load URL URI          reads all the time until its standard input ends, and tells what failed; a line
@@ -166,6 +168,27 @@ const n8n = (url: string, wanted: string, token?: string): Promise<Kinds> =>
     return { listed, prompts, prompt: said, texts };
   });
 
+/** What each call answered, and whether that is an error. */
+async function artifacts(url: string, calls: string, token?: string): Promise<{ isError: boolean; text: string }[]> {
+  const client = new OldClient(identity);
+  const address = new URL(`${url}?artifacts=on`);
+  await client.connect(new OldTransport(address, { requestInit: { headers: headersFor(token) } }));
+  const names = new Set((await client.listTools()).tools.map(({ name }) => name));
+  const answers: { isError: boolean; text: string }[] = [];
+  for (const [name, args] of JSON.parse(calls) as [string, Record<string, unknown>][]) {
+    if (!names.has(name)) throw new Error(`no tool ${name} among ${[...names]}`);
+    const { isError = false, content } = (await client.callTool({ name, arguments: args })) as ToolResult;
+    answers.push({ isError, text: content[0]!.text });
+  }
+  await client.close();
+  return answers;
+}
+
+async function download(url: string, token?: string): Promise<{ status: number; body: string }> {
+  const answer = await fetch(url, { headers: headersFor(token) });
+  return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()).toString('base64') };
+}
+
 /** One read without an SDK. @throws where the answer is no content */
 async function read(url: string, uri: string, dispatcher: Agent, token?: string): Promise<string> {
   const { statusCode, body } = await request(url, {
@@ -254,6 +277,8 @@ const commands: Record<string, (...args: string[]) => Promise<unknown>> = {
   resources,
   kinds,
   n8n,
+  artifacts,
+  download,
   until,
   reindex,
   load,

@@ -200,6 +200,17 @@ export class ClientPod {
     return this.#run<Kinds>('n8n', url, JSON.stringify(wanted), ...token);
   }
 
+  /** What each of openkata's tools answered, called one after the other. */
+  artifacts(url: string, ...calls: [name: string, args: object][]): Promise<{ isError: boolean; text: string }[]> {
+    return this.#run('artifacts', url, JSON.stringify(calls));
+  }
+
+  /** What is there over plain HTTP. */
+  async download(url: string): Promise<{ status: number; body: Buffer }> {
+    const { status, body } = await this.#run<{ status: number; body: string }>('download', url);
+    return { status, body: Buffer.from(body, 'base64') };
+  }
+
   /** @returns when a read first had the text, in milliseconds since 1970 */
   async until(url: string, uri: string, wanted: string, ...token: string[]): Promise<number> {
     return (await this.#run<{ at: number }>('until', url, uri, wanted, ...token)).at;
