@@ -8,7 +8,7 @@ import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import { connectSection, copyable } from './connect-section.ts';
 import { type Html, html } from './html.ts';
 import { catalogPage, kindTitles } from './layout.ts';
-import { summary, tagList } from './listing.ts';
+import { noVersion, summary, tagList } from './listing.ts';
 import type { Markdown } from './markdown/markdown.ts';
 import { paged, pager } from './paging.ts';
 import { folderOf } from './places.ts';
@@ -73,6 +73,7 @@ async function textSection(
   const rendered = await markdown.render({
     text: frontmatter.kind === 'found' ? frontmatter.body : text,
     folder: slash === -1 ? '' : main.path.slice(0, slash),
+    files: row.files.map(({ path }) => path),
     before,
     behind,
   });
@@ -85,10 +86,10 @@ function factsSection({ links, downloads }: Visit, artifact: Artifact, row: Arti
   const size = row.files.reduce((sum, file) => sum + file.size, 0);
   const taken = downloads.of(artifact);
   return html`<section aria-labelledby="facts-title">
-<h2 id="facts-title">Address</h2>
+<h2 id="facts-title">${kind === 'prompt' ? 'Name' : 'Address'}</h2>
 ${kind === 'prompt' ? copyable(qualified, 'the prompt’s name') : copyable(listedUri(qualified), 'the address')}
 <dl class="facts">
-<dt>Version</dt><dd>${row.version}</dd>
+${row.version !== noVersion && html`<dt>Version</dt><dd>${row.version}</dd>`}
 ${main !== undefined && html`<dt>Digest of ${main.path}</dt><dd>${copyable(main.digest, 'the digest')}</dd>`}
 <dt>Size</dt><dd>${bytesInWords(size)} in ${counted(row.files.length, 'file')}</dd>
 ${kind !== 'prompt' && html`<dt>Downloads</dt><dd>${taken.toLocaleString('en')}</dd>`}

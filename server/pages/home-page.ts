@@ -31,14 +31,16 @@ async function overview(visit: Visit): Promise<string> {
 <h1>${door.gateway}</h1>
 <p>${kindCounts(visibleCounts(view))}, in ${view.libraries.size === 1 ? 'one library' : html`${view.libraries.size} libraries`}.</p>
 </section>
-${first && troubledSources(visit)}
 ${first && librariesSection(visit)}
-<section id="artifacts" aria-labelledby="artifacts-title">
+<div class="columns">
+<section id="artifacts" class="content" aria-labelledby="artifacts-title">
 <h2 id="artifacts-title">Everything by name</h2>
 ${all.total === 0 ? html`<p>Nothing is here in this scope.</p>` : artifactList(visit, all.rows, 3)}
 ${pager(all, 'everything', href)}
 </section>
-${first && connectSection(visit)}`;
+<aside aria-label="Use and state">${connectSection(visit)}
+${troubledSources(visit)}</aside>
+</div>`;
   return catalogPage(visit, { main, here: '/' });
 }
 

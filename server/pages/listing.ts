@@ -8,6 +8,8 @@ import { calledAs } from './search.ts';
 import type { Visit } from './visit.ts';
 
 export const rowsPerPage = 50;
+/** The version of what its author gave none. */
+export const noVersion = '0.0.0';
 const longestSummary = 200;
 const mostTags = 6;
 const mostGroups = 8;
@@ -32,7 +34,7 @@ function artifactRow(visit: Visit, artifact: Artifact, level: 2 | 3): Html {
   return html`<li>
 ${level === 2 ? html`<h2>${name}</h2>` : html`<h3>${name}</h3>`}
 <p class="where"><span class="kind">${kind}</span> <a href="${links.to('/', { library: from.library })}">${from.library}</a>${
-    row.version !== '0.0.0' && html` <span>${summary(row.version, 32)}</span>`
+    row.version !== noVersion && html` <span>${summary(row.version, 32)}</span>`
   }${taken > 0 && html` <span>${counted(taken, 'download')}</span>`}</p>
 ${row.description !== '' && html`<p class="about" dir="auto">${summary(row.description)}</p>`}
 ${tagList(visit, row.tags.slice(0, mostTags))}</li>

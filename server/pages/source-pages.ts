@@ -39,10 +39,18 @@ export function troubledSources(visit: Visit): Html | undefined {
   const more = troubled.length - troubledOnOverview;
   return html`<section aria-labelledby="troubled-title">
 <h2 id="troubled-title">Sources that need a look</h2>
-${sourceTable(visit, troubled.slice(0, troubledOnOverview))}
+<ul class="troubled">${troubled.slice(0, troubledOnOverview).map((source) => troubledRow(visit, source))}</ul>
 ${more > 0 && html`<p><a href="${visit.links.to('/sources')}">and ${more.toLocaleString('en')} more</a></p>`}
 </section>`;
 }
+
+function troubledRow(visit: Visit, source: Source): Html {
+  const { name, state, reason } = source.settings;
+  const why = state === 'ok' ? severities(problemsSeen(visit, source)) : (reason ?? '');
+  return html`<li><a href="${linkTo(visit, name)}">${name}</a> ${state !== 'ok' && stateBadge(state)} <span>${why}</span></li>`;
+}
+
+const linkTo = ({ links }: Visit, name: string): string => links.to(`/sources/${encodeURIComponent(name)}`);
 
 const problemsSeen = ({ view }: Visit, source: Source): readonly ProblemRow[] =>
   view.seesWhole(source) ? source.problems : [];
@@ -61,16 +69,25 @@ function sourceTable(visit: Visit, sources: readonly Source[]): Html {
 <thead><tr><th scope="col">Source</th><th scope="col">State</th><th scope="col">Gives</th><th scope="col">Problems</th></tr></thead>
 <tbody>${sources.map((source) => {
     const { name, state, reason } = source.settings;
-    const count = problemsSeen(visit, source).length;
     return html`<tr>
-<th scope="row"><a href="${visit.links.to(`/sources/${encodeURIComponent(name)}`)}">${name}</a></th>
+<th scope="row"><a href="${linkTo(visit, name)}">${name}</a></th>
 <td>${stateBadge(state)}${reason !== undefined && state !== 'ok' && html` ${reason}`}</td>
 <td>${kindCounts(given(visit, source))}</td>
-<td>${count === 0 ? '–' : count.toLocaleString('en')}</td>
+<td>${severities(problemsSeen(visit, source))}</td>
 </tr>
 `;
   })}</tbody>
 </table></div>`;
+}
+
+/** "1 error, 4 warnings, 1 note" */
+function severities(problems: readonly ProblemRow[]): string {
+  const words = { error: 'error', warning: 'warning', info: 'note' } as const;
+  const some = (['error', 'warning', 'info'] as const).flatMap((severity) => {
+    const count = problems.filter((one) => one.severity === severity).length;
+    return count === 0 ? [] : [counted(count, words[severity])];
+  });
+  return some.length === 0 ? 'none' : some.join(', ');
 }
 
 const stateBadge = (state: SourceState): Html => html`<span class="badge badge-${state}">${states[state]}</span>`;

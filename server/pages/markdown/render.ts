@@ -7,7 +7,9 @@ export interface MarkdownSource {
   text: string;
   /** Folder of the text within the artifact; empty for its root. */
   folder: string;
-  /** What stands before and behind the path of a file of the artifact in its URL. */
+  /** The files that may be linked to. */
+  files: readonly string[];
+  /** What stands before and behind the path of one of them in its URL. */
   before: string;
   behind: string;
 }
@@ -103,10 +105,12 @@ interface Target {
 
 class Targets {
   readonly #source: MarkdownSource;
+  readonly #files: ReadonlySet<string>;
   #left = mostLinkText;
 
   constructor(source: MarkdownSource) {
     this.#source = source;
+    this.#files = new Set(source.files);
   }
 
   /** @param written the target as the parser gives it: entities resolved, percent-encoded */
@@ -119,7 +123,7 @@ class Targets {
   ofFile(written: string): Target | undefined {
     if (/^[/\\?#]|^[a-z][a-z0-9+.-]*:/i.test(written)) return undefined;
     const path = pathFrom(this.#source.folder, written.replace(/[?#].*$/s, ''));
-    if (path === undefined) return undefined;
+    if (path === undefined || !this.#files.has(path)) return undefined;
     return this.#within({ href: this.#source.before + encodePath(path) + this.#source.behind, elsewhere: false });
   }
 
@@ -129,7 +133,7 @@ class Targets {
   }
 }
 
-/** A path within the artifact; undefined for one that leads out of it, or to nothing. */
+/** A path within the artifact; undefined for one that leads out of it. */
 function pathFrom(folder: string, relative: string): string | undefined {
   let decoded: string;
   try {
@@ -143,5 +147,5 @@ function pathFrom(folder: string, relative: string): string | undefined {
     if (segment !== '..') path.push(segment);
     else if (path.pop() === undefined) return undefined;
   }
-  return path.length === 0 ? undefined : path.join('/');
+  return path.join('/');
 }
