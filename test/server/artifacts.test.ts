@@ -370,6 +370,10 @@ describe("openkata's tools", () => {
       content[0].text,
       /large 1\.0\.0\+a is larger than .* 16 MiB.*\/skills\/kata\/large\/archive\/1\.0\.0%2Ba /,
     );
+    const archive = await fetch(url + /\/skills\S+/.exec(content[0].text)![0]);
+    assert.equal(archive.status, 200);
+    const { length } = new Uint8Array(await archive.arrayBuffer());
+    assert.ok(length > 17 * 2 ** 20 && length < 18 * 2 ** 20, `${length}, without what is for authors`);
     assert.equal((await said('0.9.0')).isError, undefined);
   });
 
