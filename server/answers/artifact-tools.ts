@@ -134,12 +134,12 @@ export const listedBytes = rememberedByKind((view, kind): number =>
 
 /** @returns the artifact, or why there is none, for whoever asked */
 function artifactAsked(view: View, kind: ToolKind, name: unknown, tool: string): Artifact | string {
-  const listTool = listToolOf(kind);
+  const list = listToolOf(kind);
   if (typeof name !== 'string' || name.trim() === '') {
-    return `${tool} needs \`${kind}\`, the name of a ${kind}. Call ${listTool} for them.`;
+    return `${tool} needs \`${kind}\`, the name of a ${kind}. Call ${list} for them.`;
   }
   const named = artifactNamed(view, kind, name);
-  if (named === undefined) return `${kind} "${shortened(name)}" not found. Call ${listTool} to see what there is.`;
+  if (named === undefined) return `${kind} "${shortened(name)}" not found. Call ${list} to see what there is.`;
   if (!('candidates' in named)) return named;
   const { candidates } = named;
   const told = candidates.slice(0, mostCandidates);
@@ -172,15 +172,15 @@ export function installAsked(view: View, kind: ToolKind, given: Given): InstallA
   const artifact = artifactAsked(view, kind, given[kind], tool);
   if (typeof artifact === 'string') return { failure: artifact };
   const { version: wanted } = given;
-  const versionsTool = versionsToolOf(kind);
+  const versions = versionsToolOf(kind);
   if (!isTextOrNothing(wanted)) {
-    return { failure: `\`version\` of ${tool} is a text, as ${versionsTool} tells it. Leave it out for the newest.` };
+    return { failure: `\`version\` of ${tool} is a text, as ${versions} tells it. Leave it out for the newest.` };
   }
   const version = versionOf(artifact, wanted || undefined);
   const name = artifactName(view, artifact);
   if (version === undefined) {
     return {
-      failure: `version ${shortened(wanted!)} not found for ${name}. Call ${versionsTool} for those there are.`,
+      failure: `version ${shortened(wanted!)} not found for ${name}. Call ${versions} for those there are.`,
     };
   }
   if (bytesInAnswer(version) > mostInstalled) {
