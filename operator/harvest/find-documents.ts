@@ -254,13 +254,11 @@ async function withFolders(candidates: readonly Candidate[], slices: Slices): Pr
   for (const { path } of kept) inFolder.set(folderOf(path), (inFolder.get(folderOf(path)) ?? 0) + 1);
   if (slices.over) await slices.turn();
   return kept.map((candidate) =>
-    candidate.folder === undefined || ownsAll(candidate) || inFolder.get(folderOf(candidate.path)) === 1
+    candidate.folder === undefined || isRuled(candidate.path) || inFolder.get(folderOf(candidate.path)) === 1
       ? candidate
       : { ...candidate, folder: undefined },
   );
 }
-
-const ownsAll = ({ path, version }: Candidate): boolean => version !== undefined || isRuled(path);
 
 const isRuled = (path: string): boolean => nameOf(path) === 'RULE.md';
 

@@ -61,7 +61,6 @@ export async function versionFoldersOf(
   const absent: string[] = [];
   for (const kind of versionedKinds) {
     const { list } = kind;
-    if (isOff(sieve, kind)) continue;
     const root = source.folders.get(list);
     const said = named.get(list) ?? new Map<string, undefined>();
     if (root !== undefined && !isLeftOut(root, sieve)) {
@@ -95,7 +94,6 @@ async function findIn(
 ): Promise<void> {
   const isServable = (main: TreeEntry | undefined): boolean =>
     main !== undefined && !isExcluded(belowSubdirectory(sieve, main.path), nameOf(main.path), sieve.exclude);
-  if (isServable(mainIn(of, kind, of.name))) return;
   const versions: Folder[] = [];
   const without: Folder[] = [];
   let hasSemver = false;
@@ -109,6 +107,11 @@ async function findIn(
     hasSemver ||= isSemver(folder.name);
   }
   if (!isNamed && !hasSemver) return;
+  const main = mainIn(of, kind, of.name);
+  if (main !== undefined && isServable(main)) {
+    if (hasSemver) problems.push(mainBeside(main));
+    return;
+  }
   for (const folder of versions) at.set(folder, { kind: kind.kind, of, isCertain: isNamed || isSemver(folder.name) });
   if (!sieve[kind.list].listed) for (const folder of without) problems.push(noMainFile(folder, kind, of.name));
 }
@@ -147,6 +150,13 @@ const absentMessage = ([first, ...more]: readonly string[]): string =>
   more.length === 0
     ? `It names a version whose folder is not there, ${shownPath(first!)}: publish it, or correct the file.`
     : `It names ${more.length + 1} versions whose folders are not there, ${shownPath(first!)} first: publish them, or correct the file.`;
+
+const mainBeside = ({ path }: TreeEntry): Problem =>
+  problem(
+    'NothingMatched',
+    path,
+    'The file stands beside folders that are called by versions, so they are none of its versions: move it into a folder of its own version.',
+  );
 
 function noMainFile({ path }: Folder, { mainFor }: VersionedKind, name: string): Problem {
   const message = `The folder is called by a version and has no ${mainFor(name)}, so it is none: add that file, or remove the folder.`;

@@ -46,11 +46,7 @@ export async function readVersionsFile(bytes: Buffer, slices: Slices): Promise<N
     if (typeof key === 'string' && isObject(value)) named.get(list)?.set(key, versionOf(value));
   };
   try {
-    for (
-      let at = bytes.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : 0;
-      at < bytes.length;
-      at += parsedAtOnce
-    ) {
+    for (let at = 0; at < bytes.length; at += parsedAtOnce) {
       parser.write(bytes.subarray(at, at + parsedAtOnce));
       if (slices.over) await slices.turn();
     }
@@ -60,8 +56,6 @@ export async function readVersionsFile(bytes: Buffer, slices: Slices): Promise<N
   }
   return hasBegun && depth === 0 ? named : undefined;
 }
-
-const byteOrderMark = Buffer.from('\uFEFF');
 
 function versionOf(artifact: object): string | undefined {
   const version = Object.hasOwn(artifact, 'version') ? (artifact as { version: unknown }).version : undefined;

@@ -63,6 +63,10 @@ test('the first row is the highest SemVer, whatever else there is; then new to o
     ['10.0.0-beta', 'v3.0.0', 'latest', '2.0.0', '2.0.0-rc.1', '1.0.0'].map((version) => `a ${version}`),
   );
   assert.deepEqual(told(mixed), []);
+  const odd = ['__proto__', 'constructor', 'ü b', '%2e%2e', '<script>', '_manifest', '\u202e1.0.0'];
+  const named = await harvested(skillVersions('a', '1.0.0', ...odd));
+  assert.deepEqual(new Set(named.artifacts.map(({ version }) => version)), new Set(['1.0.0', ...odd]));
+  assert.deepEqual([named.artifacts[0]!.version, told(named)], ['1.0.0', []]);
 });
 
 test("an artifact's name is the newest version's, or its folder's; what older ones are called changes nothing", async () => {
@@ -173,7 +177,7 @@ test('a skill of a group is none of the versions that stand beside it, where it 
   assert.equal(result.counts.discovered, 4);
 });
 
-test('a main file beside version folders makes them ordinary folders, of which none is lost', async () => {
+test('a main file beside version folders makes them ordinary folders, which is told, and none is lost', async () => {
   const result = await harvested({
     ...skillVersions('a', '1.0.0', '2.0.0'),
     'skills/a/SKILL.md': skillText('a', 'The one in front.'),
@@ -185,6 +189,14 @@ test('a main file beside version folders makes them ordinary folders, of which n
   assert.deepEqual(versions(result), ['a 0.0.0', 'src--skills-a-1-0-0/a 0.0.0', 'src--skills-a-2-0-0/a 0.0.0']);
   assert.equal(result.artifacts[0]!.description, 'The one in front.');
   assert.deepEqual([versions(result, 'rule'), versions(result, 'profile')], [['r 0.0.0'], ['p 0.0.0']]);
+  assert.deepEqual(told(result), [
+    'Moved skills/a/1.0.0/SKILL.md',
+    'Moved skills/a/2.0.0/SKILL.md',
+    'NotReached rules',
+    'NothingMatched profiles/p/p.md',
+    'NothingMatched rules/r/RULE.md',
+    'NothingMatched skills/a/SKILL.md',
+  ]);
   assert.deepEqual(
     result.artifacts.at(-2)!.files.map(({ path }) => path),
     ['1.0.0/RULE.md', 'RULE.md'],
@@ -248,6 +260,11 @@ test('globs choose among versions', async () => {
   };
   const excluded = await harvested(files, { exclude: ['skills/*/3.*', 'rules/r/1.0.0/RULE.md'] });
   assert.deepEqual([versions(excluded), versions(excluded, 'rule')], [['a 2.0.0', 'a 1.0.0'], ['r 2.0.0']]);
+  const without = await harvested(skillVersions('b', '1.0.0', 'next'), { exclude: ['skills/b/1.0.0'] });
+  assert.deepEqual(
+    without.artifacts.map(({ version, group }) => `${version} ${group}`),
+    ['0.0.0 b'],
+  );
   const listed = await harvested(files, {
     include: { skills: ['skills/a/1.0.0/SKILL.md'], rules: ['rules/*/2.*/RULE.md'], profiles: ['profiles/**/*.md'] },
   });
@@ -292,6 +309,11 @@ test('artifacts that are the same in every version are one; a difference in an o
   assert.deepEqual(told(changed), ['Moved skills/b/2.0.0/SKILL.md']);
   const fewer = await harvested({ ...copy('a'), 'skills/b/2.0.0/SKILL.md': skillText('same', 'Two.') });
   assert.deepEqual(told(fewer), ['Moved skills/b/2.0.0/SKILL.md']);
+  const renumbered = await harvested({
+    'skills/a/1.0.0/SKILL.md': skillText('same'),
+    'skills/b/1.0.1/SKILL.md': skillText('same'),
+  });
+  assert.deepEqual(told(renumbered), ['Moved skills/b/1.0.1/SKILL.md']);
   const sameBytes = await harvested({
     'skills/a/1.0.0/SKILL.md': skillText('a'),
     'skills/a/1.0.1/SKILL.md': skillText('a'),
@@ -360,6 +382,8 @@ test('versions.json says which artifacts have versions, where no SemVer does', a
     ],
   );
   assert.deepEqual(told(result), []);
+  const beta = { 'skills/tool/beta/SKILL.md': skillText('beta'), 'versions.json': '{"skills": {"tool": {}}}' };
+  assert.deepEqual(versions(await harvested(beta)), ['beta beta']);
   const without = await harvested(files);
   assert.deepEqual(addresses(without), ['dated', 'group', 'src--skills-dated-2025-02/dated']);
   const below = Object.fromEntries(Object.entries(files).map(([path, text]) => [`sub/${path}`, text]));
@@ -383,6 +407,8 @@ test('a versions.json that names what is not there says so once, and nothing tha
   assert.deepEqual(told(plain), []);
   const excluded = await tell({ skills: { old: { version: '1.0.0' } } }, { exclude: ['skills/old'] });
   assert.deepEqual(told(excluded), []);
+  const listed = await tell({ skills: { gone: {} } }, { include: { skills: ['skills/**'] } });
+  assert.deepEqual(told(listed), []);
   const off = await tell({ rules: { r: { version: '1.0.0' } } }, { include: { rules: [] } });
   assert.deepEqual(told(off), []);
 });
