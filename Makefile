@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run test test-clients e2e check generate bench
+.PHONY: help install run test test-clients e2e check generate screenshots bench
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -35,6 +35,9 @@ check: install ## Check format, lint and types
 
 generate: install ## Write the CustomResourceDefinitions in crds/ from the schemas
 	@npm run -s generate
+
+screenshots: install ## Take the pictures of the pages in docs/screenshots anew, with Chromium
+	@npm run -s screenshots
 
 bench: install ## Measure, print the table, write bench/results.json
 	@npm run -s bench

@@ -12,6 +12,7 @@ import { blackHoles } from './serving/black-holes.ts';
 import { publishCatalogue, publishSources } from './serving/catalogue.ts';
 import { growth } from './serving/growth.ts';
 import { hotReads } from './serving/hot-reads.ts';
+import { pages } from './serving/pages.ts';
 import { start } from './serving/start.ts';
 import { swap } from './serving/swap.ts';
 
@@ -58,6 +59,8 @@ say('starts of a server');
 figures.push(...(await start({ ...large, emptyVolume: join(temporary, 'volume-empty') })));
 say('the cost of answers as a catalogue grows');
 figures.push(...(await growth(small, large)));
+say('the catalogue page, and its search');
+figures.push(...(await pages(large)));
 say('hot answers against bare fastify');
 figures.push(...(await hotReads(small.volume)));
 

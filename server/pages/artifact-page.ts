@@ -17,6 +17,8 @@ import type { Visit } from './visit.ts';
 
 const filesPerPage = 50;
 const versionsPerPage = 20;
+const mostTags = 40;
+const longestDescription = 4000;
 
 /** @throws ContentUnavailable */
 export async function artifactPage(
@@ -38,8 +40,8 @@ export async function artifactPage(
   }</p>
 <h1>${name}${!newest && html` <span class="version">${row.version}</span>`}</h1>
 ${row.title !== undefined && row.title !== name && html`<p class="title" dir="auto">${row.title}</p>`}
-${row.description !== '' && html`<p class="lead" dir="auto">${row.description}</p>`}
-${tagList(visit, row.tags)}
+${row.description !== '' && html`<p class="lead" dir="auto">${summary(row.description, longestDescription)}</p>`}
+${tagList(visit, row.tags, mostTags)}
 ${!newest && html`<p class="notice">This is version ${row.version}. The newest is <a href="${links.artifact(artifact)}">${artifact.row.version}</a>, which agents read at the address.</p>`}
 <div class="columns">
 <div class="content">

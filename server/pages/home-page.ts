@@ -13,8 +13,8 @@ import { search, termsOf } from './search.ts';
 import { troubledSources } from './source-pages.ts';
 import type { Visit } from './visit.ts';
 
-const librariesOnOverview = 12;
-const librariesPerPage = 50;
+const librariesOnOverview = 9;
+const librariesPerPage = 30;
 
 /** The overview; what a search finds where `?q=` stands in the URL. @throws QueryTooLong */
 export async function homePage(visit: Visit): Promise<string> {

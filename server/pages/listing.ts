@@ -7,18 +7,21 @@ import { type Html, html } from './html.ts';
 import { calledAs } from './search.ts';
 import type { Visit } from './visit.ts';
 
-export const rowsPerPage = 50;
+/** With all that a row may hold, and in whatever script, a page of so many stays below 100 KB. */
+export const rowsPerPage = 30;
 /** The version of what its author gave none. */
 export const noVersion = '0.0.0';
 const longestSummary = 200;
-const mostTags = 6;
-const mostGroups = 8;
+const mostTags = 4;
+const longestTag = 24;
+const mostGroups = 6;
 
-/** As much of a text as a list has room for. */
+/** As much of a text as there is room for, whole words where that is most of it. */
 export function summary(text: string, longest = longestSummary): string {
   if (text.length <= longest) return text;
-  const cut = text.slice(0, longest - 1).replace(/\s+\S*$/, '');
-  return `${cut.toWellFormed().replace(/\ufffd$/, '')}…`;
+  const blank = text.lastIndexOf(' ', longest - 1);
+  const cut = text.slice(0, blank > longest / 2 ? blank : longest - 1);
+  return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
 /** @param level of each row's heading */
@@ -37,16 +40,21 @@ ${level === 2 ? html`<h2>${name}</h2>` : html`<h3>${name}</h3>`}
     row.version !== noVersion && html` <span>${summary(row.version, 32)}</span>`
   }${taken > 0 && html` <span>${counted(taken, 'download')}</span>`}</p>
 ${row.description !== '' && html`<p class="about" dir="auto">${summary(row.description)}</p>`}
-${tagList(visit, row.tags.slice(0, mostTags))}</li>
+${tagList(visit, row.tags, mostTags)}</li>
 `;
 }
 
-/** Each leads to what else has it. */
-export function tagList({ links }: Visit, tags: readonly string[]): Html | undefined {
+/** Each leads to what else has it; of one that is too long for that, its beginning is shown. */
+export function tagList({ links }: Visit, tags: readonly string[], most: number): Html | undefined {
   if (tags.length === 0) return undefined;
-  return html`<ul class="tags" aria-label="Tags">${tags.map(
-    (tag) => html`<li><a href="${links.to('/', { q: summary(tag, 64) })}">${summary(tag, 64)}</a></li>`,
-  )}</ul>`;
+  const more = tags.length - most;
+  return html`<ul class="tags" aria-label="Tags">${tags
+    .slice(0, most)
+    .map((tag) =>
+      tag.length > longestTag
+        ? html`<li>${summary(tag, longestTag)}</li>`
+        : html`<li><a href="${links.to('/', { q: tag })}">${tag}</a></li>`,
+    )}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;
 }
 
 export function libraryList(visit: Visit, libraries: readonly VisibleLibrary[], level: 2 | 3): Html {

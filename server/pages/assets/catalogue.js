@@ -132,7 +132,7 @@ if (input) {
   })) {
     input.setAttribute(name, value);
   }
-  input.placeholder = 'Search (press /)';
+  if (matchMedia('(pointer: fine)').matches) input.placeholder = 'Search (press /)';
   input.addEventListener('input', () => {
     clearTimeout(timer);
     timer = setTimeout(look, typingMs);

@@ -1,5 +1,6 @@
 // A catalogue as a team has one: libraries with groups, versions, every kind of artifact, and files that are not in order.
 
+import type { ServerOptions } from '../../../server/server.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import type { Owner } from '../../server/support/gateway.ts';
 import { type Harvested, type HarvestedSource, serveHarvested } from '../../server/support/harvested.ts';
@@ -136,8 +137,8 @@ const frontend: HarvestedSource['files'] = {
     'Build forms that keyboards and screen readers can use. Use before writing any input, label or message of an error.',
     'a11y, lang:html',
   ),
-  'skills/Broken Name/SKILL.md':
-    '---\ndescription: Its folder has no name that could stand in an address.\n---\n# Broken name\n',
+  'skills/Zero Downtime/SKILL.md':
+    '---\ndescription: Ship a change without a gap that anybody notices.\n---\n# Zero downtime\n',
   'skills/unclosed/SKILL.md': '---\nname: unclosed\ndescription: The frontmatter never ends.\n',
   'skills/empty/SKILL.md': '',
   'skills/review-a-change/.cache/index.json': '{}',
@@ -148,8 +149,8 @@ export interface Library {
   origin: string;
 }
 
-/** Served on a port of its own until the owner ends. */
-export async function serveLibrary(owner: Owner): Promise<Library> {
+/** Served until the owner ends. @param options of the server */
+export async function serveLibrary(owner: Owner, options: Partial<ServerOptions> = {}): Promise<Library> {
   const harvested = await serveHarvested(
     owner,
     {
@@ -159,6 +160,7 @@ export async function serveLibrary(owner: Owner): Promise<Library> {
     },
     {
       libraries: [
+        { name: 'frontend', title: 'Web', description: 'What the web teams have agreed on.' },
         { name: 'handbook', title: 'Handbook', description: 'How the platform team runs things.' },
         {
           name: 'observability',
@@ -167,6 +169,7 @@ export async function serveLibrary(owner: Owner): Promise<Library> {
         },
       ],
     },
+    options,
   );
   harvested.operator.cluster.source('design-system', { spec: { url: 'file:///nothing-here' } });
   await eventually(
