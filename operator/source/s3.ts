@@ -8,7 +8,7 @@ import { signatureOf } from '../../upstream/s3/signature.ts';
 import { SourceFault } from '../reasons.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
 import type { LookContext } from './backend.ts';
-import { joinPath, printable } from './path.ts';
+import { printable } from './path.ts';
 import { hasBeenSeen, seen } from './s3/memory.ts';
 import { type BucketFiles, filesOf } from './s3/objects.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
@@ -96,7 +96,7 @@ class S3Look {
    */
   async #assertThere(isThere: boolean): Promise<void> {
     const { memory } = this.#context;
-    const place = joinPath(this.#address.url.href, this.#start);
+    const place = `${this.#address.url.href}${this.#start}`;
     if (this.#start === '' || (await hasBeenSeen(memory, place))) return;
     if (isThere) return await memory.save(seen(place));
     throw new UpstreamFault(

@@ -131,6 +131,15 @@ test('a Secret without a key is SecretNotFound without a request; it recovers by
   await ready(operator, succeeded);
 });
 
+test('requests are signed for spec.region; a wrong one is told of with the one to write', async () => {
+  await server.put({ 'packs/skills/loki/SKILL.md': skillText('loki') });
+  await using operator = await start({ region: 'eu-west-1' });
+  await ready(operator, 'False/AuthenticationFailed');
+  assert.match(operator.cluster.status('sources', 'handbook').conditions[0].message, /write spec\.region: us-east-1/);
+  operator.cluster.source('handbook', { spec: specOf({ region: 'us-east-1' }) });
+  await ready(operator, succeeded);
+});
+
 test('an URL whose prefix is no text is InvalidSpec', async () => {
   await using operator = await start({ url: server.sourceUrl('%ff') });
   await ready(operator, 'False/InvalidSpec');

@@ -1,7 +1,9 @@
 // Buckets whose servers lie, stall, redirect or answer like a proxy: what no real server does on demand. A fake, for that alone.
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { heldUp } from '../fixtures/held-up.ts';
 import { fault, serve } from '../fixtures/http.ts';
 import { lookS3, probeS3, type S3LookOptions } from '../fixtures/s3-look.ts';
 
@@ -187,6 +189,24 @@ test('a listing without end stops at the cap on entries, whatever its pages hold
   };
   await assert.rejects(look(t, endless), fault('LimitExceeded', /more than 500000 objects/));
   assert.equal(pages, 501);
+});
+
+test('sixty thousand keys, escaped as far as can be, hold nothing else up', { timeout: 100_000 }, async (t) => {
+  const pages = Array.from({ length: 60 }, (_, page) =>
+    listing(
+      Array.from({ length: 1000 }, (_, at) => ({ key: `packs/${'&#x61;'.repeat(150)}/${page}/${at}.md` })),
+      page === 59 ? '' : nextToken(String(page + 1)),
+    ),
+  );
+  // In slices, since the fake lives in the same process.
+  const answer: Answer = (request, response) =>
+    void Readable.from(Buffer.from(pages[Number(queryOf(request).get('continuation-token') ?? 0)]!)).pipe(response);
+  const from = await url(t, answer);
+  const longest = await heldUp(async () => {
+    const { entries } = await lookS3(from, { secret, want: () => false });
+    assert.equal(entries.length, 60_000);
+  });
+  assert.ok(longest < 100, `${longest.toFixed(0)} ms`);
 });
 
 const contradictions: Record<string, Answer> = {

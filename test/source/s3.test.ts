@@ -222,18 +222,20 @@ for (const kind of bucketServerKinds) {
       }
     });
 
-    test('3,000 objects are listed in three pages and all of them are read', { timeout: 120_000 }, async () => {
+    // s3rver takes its time for each object.
+    const [many, pages] = kind === 'versitygw' ? [3000, 3] : [1200, 2];
+    test(`${many} objects are listed in ${pages} pages and all of them are read`, async () => {
       const objects = Object.fromEntries(
-        Array.from({ length: 3000 }, (_, at) => [`skills/loki/1.0.${at}/SKILL.md`, `version ${at}`]),
+        Array.from({ length: many }, (_, at) => [`skills/loki/1.0.${at}/SKILL.md`, `version ${at}`]),
       );
       await server.put(objects);
       const known = new Map<string, Buffer>();
       const found = await look({ known });
       assert.deepEqual(texts(found.files), Object.fromEntries(Object.entries(objects).sort()));
-      assert.equal(bucketRequests(server).length, 3003);
+      assert.equal(bucketRequests(server).length, many + pages);
       server.exchanges.length = 0;
       assert.equal((await look({ known })).revision, found.revision);
-      assert.deepEqual(bucketRequests(server), Array(3).fill('GET /B?'));
+      assert.deepEqual(bucketRequests(server), Array(pages).fill('GET /B?'));
     });
 
     /** Does something once, before the first object is sent. */
