@@ -90,7 +90,11 @@ test('a bucket that everybody may read is checked by its URL, in the region that
     const astray = await check(server.sourceUrl('my%20pakcs'));
     assert.equal(astray.code, 2);
     assert.match(astray.output, /NotFound: .*nothing below "my pakcs\/"/);
-    const folderWithRegion = await check('--region', 'us-east-1', await folder('plain', { 'skills/one/SKILL.md': skillText('one') }));
+    const folderWithRegion = await check(
+      '--region',
+      'us-east-1',
+      await folder('plain', { 'skills/one/SKILL.md': skillText('one') }),
+    );
     assert.equal(folderWithRegion.code, 2);
     assert.match(folderWithRegion.errors, /--region is for a bucket only/);
   } finally {
