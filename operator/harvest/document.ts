@@ -10,7 +10,7 @@ import {
   scalar,
   titleOf,
   unclosedFinding,
-} from './main-text.ts';
+} from '../../catalogue/main-text.ts';
 
 /** @param noun what the file is, for messages */
 export function parseDocument(bytes: Buffer, isText: boolean, noun: string): ParsedMain {

@@ -12,7 +12,7 @@ import {
   type WebDavServerFixture,
   webDavServerKinds,
 } from '../fixtures/webdav-server.ts';
-import { call, callTool, listUris } from '../server/support/mcp.ts';
+import { call, callTool, get, listUris } from '../server/support/mcp.ts';
 import { liveGateway } from './support.ts';
 
 const loki = 'skill://notes/loki';
@@ -103,6 +103,68 @@ for (const kind of webDavServerKinds) {
         is,
       );
       assert.equal(await gateway.read(`${loki}/a.md`), 'aa');
+    });
+
+    test('what a SKILL.md says of its skill is told as it was seen last: skills/get, skills/list, indexes', async () => {
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Queries logs.'), 'skills/loki/a.md': 'a' });
+      await using gateway = await liveGateway(dav);
+      const edited =
+        '---\nname: loki\ndescription: Queries traces.\nversion: 1.10\nlicense: MIT\ntags: [traces]\n---\n# Edited\n';
+      await dav.write({ 'skills/loki/SKILL.md': edited }, 0);
+      const uri = `${loki}/SKILL.md`;
+      const frontmatter = {
+        name: 'loki',
+        description: 'Queries traces.',
+        version: 1.1,
+        license: 'MIT',
+        tags: ['traces'],
+      };
+      const entry = {
+        uri,
+        frontmatter,
+        resources: [
+          { uri, digest: sha256(edited), size: edited.length },
+          { uri: `${loki}/a.md`, digest: sha256('a'), size: 1 },
+        ],
+      };
+      const { body } = await call(gateway.server.url, 'skills/get', { uri });
+      assert.deepEqual(body.result.skill, entry);
+      assert.deepEqual((await call(gateway.server.url, 'skills/list')).body.result.skills, [entry]);
+      assert.match((await gateway.read('skill://notes'))!, /loki: Queries traces\.$/m);
+      const [listed] = JSON.parse((await gateway.read('skill://index.json'))!).skills;
+      assert.deepEqual([listed.description, listed.digest], ['Queries traces.', sha256(edited)]);
+      const wellKnown = await get(`${gateway.server.url}/.well-known/agent-skills/index.json`);
+      assert.equal(wellKnown.body.skills[0].description, 'Queries traces.');
+      assert.equal(await gateway.read(uri), edited);
+    });
+
+    const conforms = skillText('loki');
+    const refused: Record<string, string> = {
+      'no frontmatter': '# Loki\n',
+      'a frontmatter that is not closed': '---\nname: loki\ndescription: D.\n',
+      'no description': '---\nname: loki\n---\n',
+      'YAML that only a lenient reader takes': '---\nname: loki\ndescription: Use when: always\n---\n',
+      'another name than it is served under': conforms.replace('loki', 'tempo'),
+    };
+    test('a skill that does not conform any longer is read, and not told of until it conforms again', async () => {
+      await dav.write({ 'skills/loki/SKILL.md': conforms });
+      await using gateway = await liveGateway(dav);
+      const uri = `${loki}/SKILL.md`;
+      const got = async () => (await call(gateway.server.url, 'skills/get', { uri })).body;
+      const listed = async (): Promise<number> =>
+        (await call(gateway.server.url, 'skills/list')).body.result.skills.length;
+      for (const [what, text] of Object.entries(refused)) {
+        await dav.write({ 'skills/loki/SKILL.md': text }, 20);
+        pastFresh();
+        assert.equal((await got()).error?.code, -32602, what);
+        assert.equal(await listed(), 0, what);
+        assert.deepEqual(JSON.parse((await gateway.read('skill://index.json'))!).skills, [], what);
+        assert.equal(await gateway.read(loki), text, what);
+        await dav.write({ 'skills/loki/SKILL.md': `${conforms}Mended after ${what}.\n` }, 10);
+        pastFresh();
+        assert.equal((await got()).result.skill.frontmatter.description, 'What loki is for.', what);
+        assert.equal(await listed(), 1, what);
+      }
     });
 
     test('within two seconds of an answer nothing is asked; afterwards one PROPFIND, and a GET where it has moved', async () => {
@@ -375,6 +437,17 @@ describe('with Apache', () => {
     assert.equal((await gateway.health()).sources.notes.cooling, false);
     await gateway.read(loki);
     assert.deepEqual(asked(dav).length, 2, 'what is not taken over is not transferred again and again');
+  });
+
+  test('a skill that did not conform when it was harvested is told of once it is mended upstream', async () => {
+    await dav.write({ 'skills/loki/SKILL.md': '# Loki\n' });
+    await using gateway = await liveGateway(dav);
+    const uri = `${loki}/SKILL.md`;
+    assert.equal((await call(gateway.server.url, 'skills/get', { uri })).body.error.code, -32602);
+    await dav.write({ 'skills/loki/SKILL.md': skillText('loki') }, 0);
+    pastFresh();
+    const { body } = await call(gateway.server.url, 'skills/get', { uri });
+    assert.equal(body.result.skill.frontmatter.name, 'loki');
   });
 
   test('a text that becomes binary is served as what it is', async () => {
