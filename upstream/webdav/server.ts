@@ -49,9 +49,10 @@ export class WebDavServer {
   /**
    * @param path below the source's folder, `` for itself
    * @param known the hash of the listing that is known
+   * @param counted told of each thing that is listed, as it is read; what it throws ends the reading
    * @throws UpstreamFault; the signal's reason
    */
-  async list(path: string, known: string | undefined, signal: AbortSignal): Promise<FolderAnswer> {
+  async list(path: string, known: string | undefined, signal: AbortSignal, counted: () => void): Promise<FolderAnswer> {
     const { response, chunks, hash } = await this.#propfind(folderUrl(this.#options.url, path), 1, signal);
     const at = timeOf(response);
     if (hash === known) return { hash, at, listing: undefined };
@@ -60,6 +61,7 @@ export class WebDavServer {
       host: response.url.host,
       server: this.name,
       folder: called(path),
+      counted,
     });
     await this.#parse(chunks, signal, path, (answer) => listing.add(answer));
     listing.end();
@@ -79,6 +81,7 @@ export class WebDavServer {
       host: response.url.host,
       server: this.name,
       folder: called(path),
+      counted: () => {},
     });
     await this.#parse(chunks, signal, path, (answer) => listing.add(answer));
     const entry = listing.entries.get(parts.at(-1) ?? '');
