@@ -506,6 +506,27 @@ describe('with Apache', () => {
   });
 });
 
+test('a server that takes each nonce once: all files of a skill are asked for side by side, and edits are served', async () => {
+  const dav = await startWebDavServer('Apache with Digest', { oneTimeNonces: true });
+  try {
+    const names = Array.from({ length: 12 }, (_, at) => `skills/loki/${at}.md`);
+    await dav.write({
+      'skills/loki/SKILL.md': skillText('loki'),
+      ...Object.fromEntries(names.map((name) => [name, 'old'])),
+    });
+    await using gateway = await liveGateway(dav);
+    for (const text of ['edited', 'edited again']) {
+      await dav.write(Object.fromEntries(names.map((name) => [name, text])), 0);
+      pastFresh();
+      const { files } = JSON.parse((await gateway.read(`${loki}/_manifest`))!);
+      assert.deepEqual(new Set(files.slice(0, -1).map(({ hash }: { hash: string }) => hash)), new Set([sha256(text)]));
+    }
+    assert.equal((await gateway.health()).sources.notes.cooling, false);
+  } finally {
+    await dav.close();
+  }
+});
+
 test('three black holes: a first read under a second, later ones at once, one line each, others never wait', async () => {
   const dav = await startWebDavServer('Apache with Basic');
   const sockets = new Set<Socket>();

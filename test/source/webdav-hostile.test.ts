@@ -229,6 +229,43 @@ for (const [what, [reason, answer, message]] of Object.entries(wrong)) {
   });
 }
 
+test('a Digest server to which every nonce is old is asked a few times, and never again', async (t) => {
+  let nonce = 0;
+  const { url, requests } = await fake(t, {
+    'PROPFIND /dav/': (_request, response) => {
+      response
+        .writeHead(401, { 'www-authenticate': `Digest realm="x", nonce="${nonce++}", qop="auth", stale=true` })
+        .end('canary');
+      return true;
+    },
+  });
+  await assert.rejects(lookDav(url), fault('AuthenticationFailed', /spec\.secretRef/));
+  assert(requests.length <= 8, `${requests.length} requests`);
+});
+
+test('a server that takes each nonce once, and names no next one, is read whole', async (t) => {
+  const fresh = new Set<string>();
+  let nonces = 0;
+  const once =
+    (status: number, body: string): DavBehaviour =>
+    (request, response) => {
+      const nonce = / nonce="(\d+)"/.exec(request.headers.authorization ?? '')?.[1];
+      if (nonce !== undefined && fresh.delete(nonce)) response.writeHead(status).end(body);
+      else {
+        fresh.add(String(++nonces));
+        const challenge = `Digest realm="x", nonce="${nonces}", qop="auth", stale=${nonce !== undefined}`;
+        response.writeHead(401, { 'www-authenticate': challenge }).end('canary');
+      }
+      return true;
+    };
+  const names = Array.from({ length: 20 }, (_, at) => `${at}.md`);
+  const { url } = await fake(t, {
+    'PROPFIND /dav/': once(207, multistatus(folder('/dav/'), ...names.map((name) => file(`/dav/${name}`, name)))),
+    ...Object.fromEntries(names.map((name) => [`GET /dav/${name}`, once(200, name)])),
+  });
+  assert.deepEqual(await contents(url), Object.fromEntries(names.sort().map((name) => [name, name])));
+});
+
 test('a sub-folder that cannot be listed fails the look, by its name', async (t) => {
   const { url, paths } = await fake(t, {
     'PROPFIND /dav/': multistatus(folder('/dav/'), folder('/dav/sub/'), file('/dav/a.md', 'a')),
