@@ -1,8 +1,12 @@
 // Live sources: a file that is edited in a WebDAV folder is served on the next read, whatever the server does meanwhile.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, mock, test } from 'node:test';
+import { mountedSecrets } from '../../server/live/mounted-secrets.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { skillText } from '../fixtures/operator.ts';
 import {
@@ -407,21 +411,20 @@ describe('with Apache', () => {
     });
   }
 
-  test('a wrong Secret on the server is one failure; a mended one is used after the pause', async () => {
+  test('a wrong Secret on the server is one failure; a mended one is used at once', async () => {
     await one();
-    let password = 'canary-wrong';
-    const secretOf = async () =>
-      new Map([
-        ['username', Buffer.from(secret.username!)],
-        ['password', Buffer.from(password)],
-      ]);
-    await using gateway = await liveGateway(dav, { secretOf });
+    const mounted = await mountedSecret('canary-wrong');
+    await using gateway = await liveGateway(dav, { secretOf: mounted.secretOf });
     await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 0);
     assert.equal(await gateway.read(loki), skillText('loki'));
     assert.equal(gateway.log().find(({ level }) => level === 40)?.reason, 'AuthenticationFailed');
-    password = secret.password!;
-    pastPause();
+    dav.exchanges.length = 0;
+    assert.equal(await gateway.read(loki), skillText('loki'));
+    assert.deepEqual(dav.exchanges, [], 'the same Secret is not tried again before the pause is over');
+    await mounted.set(secret.password!);
     assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    assert.equal((await gateway.health()).sources.notes.cooling, false);
+    assert.equal(gateway.log().filter(({ level }) => Number(level) >= 40).length, 1);
   });
 
   test('a file over the limit, and a main file that is empty or no text, are not taken over', async () => {
@@ -505,6 +508,50 @@ describe('with Apache', () => {
     }
   });
 });
+
+/** A Secret as a pod has it mounted, that is changed as Kubernetes does, below the server's feet. */
+async function mountedSecret(password: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'lyceum-mounted-'));
+  after(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(join(folder, 'notes'));
+  await writeFile(join(folder, 'notes', 'username'), secret.username!);
+  const set = (to: string): Promise<void> => writeFile(join(folder, 'notes', 'password'), to);
+  await set(password);
+  return { secretOf: mountedSecrets(folder), set };
+}
+
+for (const kind of ['Apache with Basic', 'Apache with Digest'] as const) {
+  test(`${kind}: a password that is rotated, on the server and in the mounted Secret, costs no read an older file`, async () => {
+    const dav = await startWebDavServer(kind);
+    try {
+      const names = ['SKILL.md', 'a.md', 'b.md', 'c.md'];
+      const write = (text: string, age?: number) =>
+        dav.write(Object.fromEntries(names.map((name) => [`skills/loki/${name}`, skillText('loki', text)])), age);
+      await write('Old.');
+      const mounted = await mountedSecret(secret.password!);
+      await using gateway = await liveGateway(dav, { secretOf: mounted.secretOf });
+      assert.equal(await gateway.read(loki), skillText('loki', 'Old.'));
+      await dav.setPassword('canary-rotated');
+      await mounted.set('canary-rotated');
+      await write('Edited.', 0);
+      pastFresh();
+      const { files } = JSON.parse((await gateway.read(`${loki}/_manifest`))!);
+      const edited = sha256(skillText('loki', 'Edited.'));
+      assert.deepEqual(
+        files.map(({ hash }: { hash: string }) => hash),
+        names.map(() => edited),
+      );
+      assert.equal((await gateway.health()).sources.notes.cooling, false);
+      assert.deepEqual(
+        gateway.log().filter(({ level }) => Number(level) >= 40),
+        [],
+      );
+      assert.doesNotMatch(JSON.stringify(gateway.log()), /canary/);
+    } finally {
+      await dav.close();
+    }
+  });
+}
 
 test('a server that takes each nonce once: all files of a skill are asked for side by side, and edits are served', async () => {
   const dav = await startWebDavServer('Apache with Digest', { oneTimeNonces: true });
