@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecordHead } from '../../operator/publish/record.ts';
-import { builtOf, rememberedBy } from '../../operator/reconcile/source-state.ts';
+import { builtOf, rememberedBy, specDigest } from '../../operator/reconcile/source-state.ts';
+import type { SkillSourceSpec } from '../../operator/resources/skill-source.ts';
 
 const record = { artifactDigest: 'sha256:aa', built: '2026-11-30T12:00:05Z' } as RecordHead;
 
@@ -25,4 +26,19 @@ test('a restart remembers the fault, the generation it was met with, and the req
     lookedGeneration: 3,
   });
   assert.deepEqual(rememberedBy({ conditions: [{ ...ready, reason: 'constructor' }] }), { handledRequest: undefined });
+});
+
+test('what decides what is harvested is told apart, the rules of the harvest too, so that an upgrade harvests anew', () => {
+  const spec = {
+    url: 'github://a/b',
+    subdirectory: '',
+    include: {},
+    exclude: [],
+    tags: ['a'],
+  } as unknown as SkillSourceSpec;
+  const limits = { files: 1, fileSize: 2, totalSize: 3 };
+  const digest = specDigest(spec, 'b', limits, 1);
+  assert.equal(specDigest({ ...spec, tags: ['b'], refresh: '5m' }, 'b', limits, 1), digest);
+  assert.notEqual(specDigest(spec, 'b', limits, 2), digest);
+  assert.notEqual(specDigest({ ...spec, exclude: ['x'] }, 'b', limits, 1), digest);
 });
