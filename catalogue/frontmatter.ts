@@ -10,9 +10,9 @@ export type Frontmatter =
   | { kind: 'tooLong'; line: number }
   /**
    * `line`: of the first line of `yaml`, from 1, whose line ends are `\n`. `body`: everything behind the line that closes
-   * it, as it stands.
+   * it, as it stands. `dots`: the line that closes it, where that is `...`.
    */
-  | { kind: 'found'; yaml: string; line: number; body: string };
+  | { kind: 'found'; yaml: string; line: number; body: string; dots?: number };
 
 /**
  * Splits off the frontmatter. A byte order mark and blank lines may stand before it; it ends at a line that is `---` or
@@ -33,7 +33,8 @@ export function splitFrontmatter(text: string): Frontmatter {
   const yaml = window.slice(0, end.index).replaceAll('\r\n', '\n');
   if (Buffer.byteLength(yaml) > largestFrontmatter) return { kind: 'tooLong', line: begin };
   const body = text.slice(start + end.index + end[0].length).replace(/^\n/, '');
-  return { kind: 'found', yaml, line: begin + 1, body };
+  const dots = end[0].startsWith('.') ? { dots: lineAt(text, start + end.index) } : {};
+  return { kind: 'found', yaml, line: begin + 1, body, ...dots };
 }
 
 /** Where the first line begins that is not blank; undefined where it is indented or there is none. */

@@ -34,7 +34,7 @@ export function textReport({ refused, verdicts }: Report): string[] {
     if (lines.length > 0) lines.push('');
     lines.push(...('fault' in verdict ? faultLines(verdict) : harvestLines(verdict)));
   }
-  return lines;
+  return lines.length > 0 ? lines : ['No SkillSource is here, so nothing would be harvested; nothing is refused'];
 }
 
 const faultLines = ({ source, url, fault }: Extract<Verdict, { fault: object }>): string[] => [

@@ -1,8 +1,10 @@
 // From what was selected and read to the rows of a catalogue: names, addresses, rivals, rejections, counts. Pure.
 import { createHash } from 'node:crypto';
+import type { ParsedMain } from '../../catalogue/main-text.ts';
 import { byCodePoint, isLibraryName, isSkillName, slug } from '../../catalogue/names.ts';
 import { compareProblems, type Problem, type ProblemReason, problem, type Severity } from '../../catalogue/problem.ts';
 import { separatorOf } from '../../catalogue/qualified-address.ts';
+import { tooMuch } from '../../catalogue/skill-text.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type {
   ArtifactKind,
@@ -16,7 +18,6 @@ import { nameOf } from '../source/path.ts';
 import { sorted } from '../source/sorted.ts';
 import type { KnownContent } from './content.ts';
 import type { SelectedFile } from './find-files.ts';
-import type { ParsedMain } from './main-text.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { newestFirst } from './newest-first.ts';
 import { type Contents, realPathOf } from './read-contents.ts';
@@ -42,10 +43,6 @@ export interface Assembled {
 const mostProblems = 10_000;
 
 const longestName = 64;
-
-/** What a skill may hold and still be advertised: clients fetch it whole. */
-const advertisedFiles = 512;
-const advertisedSize = 16 * 1024 * 1024;
 
 const kinds: readonly ArtifactKind[] = ['skill', 'prompt', 'rule', 'profile'];
 
@@ -274,12 +271,7 @@ function artifactRow(
   address: string,
 ): { row: ArtifactRow; unadvertised: string | undefined } {
   const { kind, group, folder, version, mainName } = artifact;
-  const why = [...parsed.unadvertised];
-  if (kind === 'skill') {
-    const size = files.reduce((sum, file) => sum + file.size, 0);
-    if (files.length > advertisedFiles) why.push(`it has more than ${advertisedFiles} files`);
-    if (size > advertisedSize) why.push(`it has more than ${advertisedSize / 1024 / 1024} MiB`);
-  }
+  const why = [...parsed.unadvertised, ...(kind === 'skill' ? tooMuch(files) : [])];
   const row: ArtifactRow = {
     row: 'artifact',
     kind,

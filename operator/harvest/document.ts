@@ -8,9 +8,10 @@ import {
   readLenientlyFinding,
   readMain,
   scalar,
+  shortened,
   titleOf,
   unclosedFinding,
-} from './main-text.ts';
+} from '../../catalogue/main-text.ts';
 
 /** @param noun what the file is, for messages */
 export function parseDocument(bytes: Buffer, isText: boolean, noun: string): ParsedMain {
@@ -67,7 +68,7 @@ export function firstHeading(text: string): string | undefined {
   for (const [line] of text.matchAll(/^ {0,3}(?:`{3,}|~{3,}|# ).*$/gm)) {
     const mark = /^ *(`{3,}|~{3,})/.exec(line)?.[1];
     if (mark === undefined) {
-      if (fence === undefined) return headingOf(line.slice(0, longestHeading));
+      if (fence === undefined) return headingOf(shortened(line, longestHeading));
     } else if (fence === undefined) fence = mark;
     else if (mark.startsWith(fence)) fence = undefined;
   }

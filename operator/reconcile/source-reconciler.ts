@@ -4,6 +4,7 @@ import { UpstreamFault } from '../../upstream/fault.ts';
 import type { GitReader } from '../../upstream/git/repository.ts';
 import type { Limits } from '../../upstream/limits.ts';
 import type { SourceView } from '../gateway/assembly.ts';
+import { rulesVersion } from '../harvest/rules.ts';
 import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from '../kubernetes/cluster.ts';
 import type { SourceMetrics } from '../metrics.ts';
 import type { Volume } from '../publish/volume.ts';
@@ -166,7 +167,7 @@ export class SourceReconciler {
     const { ceiling, now } = this.#options;
     const settings = this.#settingsOf(object, spec);
     const limits = effectiveLimits(spec.limits, ceiling);
-    const digest = specDigest(spec, settings.library, limits);
+    const digest = specDigest(spec, settings.library, limits, rulesVersion);
     const plan = planLook({
       memory: state,
       publishedSpec: state.published?.record.specDigest,

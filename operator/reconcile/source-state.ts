@@ -79,8 +79,11 @@ export function settingsOf(object: KubernetesObject, spec: SkillSourceSpec, { fi
   };
 }
 
-/** Digest of everything in a spec that decides what is harvested; tags, refresh and the like do not. */
-export function specDigest(spec: SkillSourceSpec, library: string, limits: Limits): string {
+/**
+ * Digest of everything beside the tree that decides what is harvested; tags, refresh and the like do not.
+ * @param rules the version of the rules of the harvest
+ */
+export function specDigest(spec: SkillSourceSpec, library: string, limits: Limits, rules: number): string {
   const { url, ref, subdirectory, include, exclude } = spec;
   const { files, fileSize, totalSize } = limits;
   const canonical = [
@@ -88,6 +91,7 @@ export function specDigest(spec: SkillSourceSpec, library: string, limits: Limit
     [include.skills ?? null, include.prompts ?? null, include.rules ?? null, include.profiles ?? null],
     [include.files ?? null, exclude],
     [files, fileSize, totalSize],
+    rules,
   ];
   return `sha256:${hash('sha256', JSON.stringify(canonical))}`;
 }

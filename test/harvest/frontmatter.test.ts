@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
-import { parseSkill } from '../../operator/harvest/skill.ts';
+import { parseSkill } from '../../catalogue/skill-text.ts';
 import { processorTime } from '../fixtures/processor-time.ts';
 
 const parse = (text: string | Buffer) => parseSkill(Buffer.from(text as string), true);
@@ -31,15 +31,67 @@ test('a conforming skill is advertised as it is', () => {
   });
 });
 
-test('a byte order mark, CRLF, blank lines before the fence and `...` at the end are all fine', () => {
+test('a byte order mark, CRLF, blanks behind the fences and no text behind them are all fine', () => {
   for (const text of [
     '\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\nbody',
-    '\n  \n---\nname: a\ndescription: b\n---\n',
-    '---   \nname: a\ndescription: b\n...\nbody',
+    '---   \nname: a\ndescription: b\n---\t\nbody',
     '---\nname: a\ndescription: b\n---',
   ]) {
     const { name, description, unadvertised, findings: found } = parse(text);
     assert.deepEqual([name, description, unadvertised, found], ['a', 'b', [], []], JSON.stringify(text));
+  }
+});
+
+test('blank lines before the fence and `...` at the end are read, and not advertised: clients see no frontmatter there', () => {
+  for (const [text, why, line] of [
+    ['\n  \n---\nname: a\ndescription: b\n---\n', /^blank lines .*begin the file with ---/, 1],
+    ['\uFEFF\r\n---\r\nname: a\r\ndescription: b\r\n---\r\n', /^blank lines .*begin the file with ---/, 1],
+    ['---\nname: a\ndescription: b\n...\nbody', /ends with \.\.\.: end it with ---/, 4],
+    ['---\r\nname: a\r\n\r\ndescription: b\r\n...', /ends with \.\.\.: end it with ---/, 5],
+  ] as const) {
+    const skill = parse(text);
+    assert.deepEqual([skill.name, skill.description, skill.findings], ['a', 'b', []], JSON.stringify(text));
+    assert.equal(skill.unadvertised.length, 1);
+    assert.match(skill.unadvertised[0]!, why);
+    assert.equal(skill.line, line);
+  }
+});
+
+test('a name with blanks or line ends around it names the skill, and is not advertised: clients refuse the whole list for it', () => {
+  for (const written of ['" a "', '"a\\n"', '|\n  a', '>\n  a', '"\\u00a0a"']) {
+    const skill = parse(`---\ndescription: b\nname: ${written}\n---\n`);
+    assert.equal(skill.name, 'a', written);
+    assert.match(skill.unadvertised.join(), /^its name has blanks or line ends around it: write nothing but the name$/);
+    assert.equal(skill.line, 3);
+  }
+  for (const written of ['a', '"a"', '>-\n  a', '   a   ']) {
+    assert.deepEqual(parse(`---\ndescription: b\nname: ${written}\n---\n`).unadvertised, [], written);
+  }
+});
+
+test('half of a pair of surrogates, which many clients cannot read, never comes into a catalogue', () => {
+  for (const field of [
+    'description: "x \\uD800 y"',
+    'description: b\nmetadata: {k: "\\uDFFF"}',
+    'description: b\ntags: ["\\uD83D"]',
+    'description: b\ndeep: [{"\\uD800": 1}]',
+    'description: b\n"\\uDC00": 1',
+    'description: b\nx: &a "\\uDC00"\ny: *a',
+  ]) {
+    const skill = parse(`---\nname: a\n${field}\n---\n`);
+    assert.doesNotMatch(JSON.stringify(skill), /[^\\]\\ud[89a-f]/i);
+    assert.match(skill.unadvertised.join(), /stands for no character: write the character itself/, field);
+    assert.equal(skill.name, 'a');
+    assert.notEqual(skill.description, '');
+  }
+  assert.equal(parse('---\nname: a\ndescription: "\\uD83D\\uDE00"\n---\n').description, '😀');
+});
+
+test('a value that JSON cannot hold is null in the frontmatter, and keeps a skill from being advertised', () => {
+  for (const value of ['.inf', '-.inf', '.nan', '1e999', '!!binary aGk=', '[1, {x: .inf}]']) {
+    const { unadvertised, line, version } = parse(`---\nname: a\ndescription: b\nversion: "2"\nx: ${value}\n---\n`);
+    assert.match(unadvertised.join(), /^it has a value, such as \.inf, .*put it in quotes$/, value);
+    assert.deepEqual([line, version], [5, '2']);
   }
 });
 
@@ -182,6 +234,8 @@ test('values that look like YAML and are none are taken as the text they are', (
       'description: "say "hello" twice"',
       'argument-hint: [a] [b]',
       'globs: **/*.ts,**/*.tsx',
+      'paths: "**/a.ts", "**/b.ts"',
+      "apostrophe: 'don't: not'",
       'at: @user',
       'tick: `x`',
       'percent: %d',
@@ -205,6 +259,8 @@ test('values that look like YAML and are none are taken as the text they are', (
     description: 'say "hello" twice',
     'argument-hint': '[a] [b]',
     globs: '**/*.ts,**/*.tsx',
+    paths: '"**/a.ts", "**/b.ts"',
+    apostrophe: "don't: not",
     at: '@user',
     tick: '`x`',
     percent: '%d',

@@ -166,6 +166,13 @@ test('a name is a slug; without one the artifact is rejected', async () => {
   assert.deepEqual(Object.keys(rows(long, 'profile')), ['a'.repeat(64)]);
 });
 
+test('a heading is cut between characters, wherever its blanks end', async () => {
+  for (let blanks = 1010; blanks < 1030; blanks++) {
+    const { artifacts } = await harvested({ 'AGENTS.md': `# a${' '.repeat(blanks)}😀😀\n` });
+    assert.ok(artifacts[0]!.title?.isWellFormed(), `${blanks} blanks`);
+  }
+});
+
 test('frontmatter gives description, tags, version and title; without any the first heading is the title', async () => {
   const { artifacts } = await harvested({
     'agents/a.md':

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import type { RecordHead } from '../../operator/publish/record.ts';
-import { builtOf, rememberedBy, summaryOf } from '../../operator/reconcile/source-state.ts';
+import { builtOf, rememberedBy, specDigest, summaryOf } from '../../operator/reconcile/source-state.ts';
+import type { SkillSourceSpec } from '../../operator/resources/skill-source.ts';
 
 const record = { artifactDigest: 'sha256:aa', built: '2026-11-30T12:00:05Z' } as RecordHead;
 
@@ -42,4 +43,19 @@ test('all versions of an artifact have one address, which is qualified by the fo
     { kind: 'skill', address: 'b', name: 'b', folder: 'skills/b/1.0.0' },
     { kind: 'rule', address: 'b', name: 'b', folder: 'rules/b' },
   ]);
+});
+
+test('what decides what is harvested is told apart, the rules of the harvest too, so that an upgrade harvests anew', () => {
+  const spec = {
+    url: 'github://a/b',
+    subdirectory: '',
+    include: {},
+    exclude: [],
+    tags: ['a'],
+  } as unknown as SkillSourceSpec;
+  const limits = { files: 1, fileSize: 2, totalSize: 3 };
+  const digest = specDigest(spec, 'b', limits, 1);
+  assert.equal(specDigest({ ...spec, tags: ['b'], refresh: '5m' }, 'b', limits, 1), digest);
+  assert.notEqual(specDigest(spec, 'b', limits, 2), digest);
+  assert.notEqual(specDigest({ ...spec, exclude: ['x'] }, 'b', limits, 1), digest);
 });

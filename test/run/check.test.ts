@@ -232,6 +232,13 @@ test('manifests are checked: refused ones by file and line, good ones by what th
   }
 });
 
+test('manifests without a SkillSource are said to have none', async () => {
+  const gateway = 'apiVersion: lyceum.dev/v1alpha1\nkind: SkillGateway\nmetadata: {name: agents}';
+  const { code, output } = await check(await folder('gateway-alone', { 'lyceum.yaml': gateway }));
+  assert.equal(code, 0);
+  assert.match(output, /^No SkillSource is here/);
+});
+
 test('a target that is nothing is said with what it may be', async () => {
   const { code, errors } = await check(join(root, 'nowhere'));
   assert.equal(code, 2);

@@ -1,7 +1,7 @@
 // YAML of a frontmatter, strictly: one parse, two readings. Bounded in time and size, whatever is written.
 
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
-import { lineAt } from '../../catalogue/frontmatter.ts';
+import { lineAt } from './frontmatter.ts';
 
 /** Every scalar as it was written: `1.10` stays `1.10`. */
 export type Text = string | Text[] | Map<string, Text>;
@@ -15,6 +15,8 @@ export interface YamlFields {
   lines: Map<string, number>;
   /** Fields whose plain text was cut by ` #`, which begins a comment. */
   cut: Set<string>;
+  /** Line of the first value that JSON cannot hold, such as `.inf`, and that is null in the core reading. */
+  lost: number | undefined;
 }
 
 /** `why`: what is wrong and what to write instead, in words of our own. */
@@ -45,12 +47,16 @@ export function readYaml(yaml: string): YamlResult {
   const error = document.errors[0];
   if (error !== undefined) return { ok: false, line: lineAt(yaml, error.pos[0]), why: whyOf(error) };
   const root: Node | null = document.contents;
-  if (root === null) return { ok: true, fields: { core: {}, text: new Map(), lines: new Map(), cut: new Set() } };
+  if (root === null) {
+    return { ok: true, fields: { core: {}, text: new Map(), lines: new Map(), cut: new Set(), lost: undefined } };
+  }
   if (!isMap(root)) return { ok: false, line: 1, why: 'it has no fields: write them as `name: value`' };
   try {
-    const core = new Conversion('core').convert(root, 0) as Record<string, unknown>;
+    const reading = new Conversion('core');
+    const core = reading.convert(root, 0) as Record<string, unknown>;
     const text = new Conversion('text').convert(root, 0) as Map<string, Text>;
-    return { ok: true, fields: { core, text, ...placesOf(root, yaml) } };
+    const lost = reading.lost === undefined ? undefined : lineAt(yaml, reading.lost);
+    return { ok: true, fields: { core, text, ...placesOf(root, yaml), lost } };
   } catch (fault) {
     if (fault instanceof Unreadable) return { ok: false, line: lineAt(yaml, fault.at), why: fault.message };
     throw fault;
@@ -67,6 +73,8 @@ class Unreadable extends Error {
 
 /** Turns nodes into values, counting them. */
 class Conversion {
+  /** Where the first value stands that the core reading cannot hold. */
+  lost: number | undefined;
   readonly #reading: 'core' | 'text';
   readonly #anchors = new Map<string, Node>();
   #nodes = 0;
@@ -91,17 +99,21 @@ class Conversion {
       return this.convert(target, depth + 1);
     }
     if ('anchor' in node && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    if (isScalar(node)) return this.#scalar(node);
+    if (isScalar(node)) return this.#scalar(node, at);
     if (isSeq(node)) return node.items.map((item) => this.convert(item as Node | null, depth + 1));
     if (isMap(node)) return this.#map(node.items as { key: Node; value: Node | null }[], depth);
     throw new Unreadable(at, 'this is no field: write it as `name: value`');
   }
 
-  #scalar(node: { value: unknown; source?: string }): unknown {
-    if (this.#reading === 'text') return node.source ?? String(node.value ?? '');
+  #scalar(node: { value: unknown; source?: string }, at: number): unknown {
+    if (this.#reading === 'text') return wellFormed(node.source ?? String(node.value ?? ''), at);
     const { value } = node;
-    if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-    return typeof value === 'string' || typeof value === 'boolean' ? value : null;
+    if (typeof value === 'string') return wellFormed(value, at);
+    if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) {
+      return value;
+    }
+    this.lost ??= at;
+    return null;
   }
 
   #map(items: readonly { key: Node; value: Node | null }[], depth: number): unknown {
@@ -109,12 +121,19 @@ class Conversion {
     for (const { key, value } of items) {
       const at = key.range?.[0] ?? 0;
       if (!isScalar(key)) throw new Unreadable(at, 'a name of a field must be plain text');
-      const name = this.#reading === 'core' ? String(key.value ?? '') : (key.source ?? String(key.value));
+      const written = this.#reading === 'core' ? String(key.value ?? '') : (key.source ?? String(key.value));
+      const name = wellFormed(written, at);
       if (entries.has(name)) throw new Unreadable(at, 'the field stands twice: keep one');
       entries.set(name, this.convert(value, depth + 1));
     }
     return this.#reading === 'core' ? asObject(entries) : entries;
   }
+}
+
+/** Half of a pair of surrogates is no character: clients refuse a whole answer for one. */
+function wellFormed(text: string, at: number): string {
+  if (text.isWellFormed()) return text;
+  throw new Unreadable(at, 'an escape such as \\uD800 stands for no character: write the character itself');
 }
 
 /** An own property for each entry, `__proto__` among them. */

@@ -1,8 +1,8 @@
 // What every main file has in common: text, a frontmatter that is read strictly or as it seems to be meant, its fields. Pure.
-import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
-import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import type { Finding } from './finding.ts';
+import { splitFrontmatter } from './frontmatter.ts';
 import { readLeniently } from './lenient-yaml.ts';
+import type { ArtifactRow } from './source-catalogue.ts';
 import { readYaml, type Text, type YamlFault, type YamlFields } from './yaml.ts';
 
 /** What a main file says, whatever its kind. */
@@ -35,8 +35,18 @@ export type MainText =
   | { kind: 'unclosed'; line: number; tooLong: boolean }
   /** `line`: of the fault. */
   | { kind: 'hopeless'; line: number; why: string; body: string }
-  /** `firstLine`: of the YAML. `strict`: what is wrong with it, where it was read leniently. */
-  | { kind: 'fields'; fields: YamlFields; firstLine: number; strict: YamlFault | undefined; body: string };
+  /**
+   * `firstLine`: of the YAML. `dots`: the line that closes it, where that is `...`. `strict`: what is wrong with it, where
+   * it was read leniently.
+   */
+  | {
+      kind: 'fields';
+      fields: YamlFields;
+      firstLine: number;
+      dots: number | undefined;
+      strict: YamlFault | undefined;
+      body: string;
+    };
 
 /**
  * @param noun what the file is, for messages
@@ -55,14 +65,14 @@ export function readMain(bytes: Buffer, isText: boolean, noun: string, format = 
   const split = splitFrontmatter(text);
   if (split.kind === 'none') return { kind: 'none', body: text };
   if (split.kind !== 'found') return { kind: 'unclosed', line: split.line, tooLong: split.kind === 'tooLong' };
-  const { line: firstLine, body } = split;
+  const { line: firstLine, dots, body } = split;
   const yaml = format(split.yaml);
   const strict = readYaml(yaml);
-  if (strict.ok) return { kind: 'fields', fields: strict.fields, firstLine, strict: undefined, body };
+  if (strict.ok) return { kind: 'fields', fields: strict.fields, firstLine, dots, strict: undefined, body };
   const fault = { line: firstLine + strict.line - 1, why: strict.why };
   const fields = readLeniently(yaml);
   if (fields === undefined) return { kind: 'hopeless', ...fault, body };
-  return { kind: 'fields', fields, firstLine, strict: fault, body };
+  return { kind: 'fields', fields, firstLine, dots, strict: fault, body };
 }
 
 /** @param so what follows from it, behind a comma */

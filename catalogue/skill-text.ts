@@ -1,10 +1,10 @@
 // What a SKILL.md says: name, description, version, tags, and why clients would refuse it. Pure.
-import { isSkillName } from '../../catalogue/names.ts';
 import type { Finding } from './finding.ts';
 import {
   commonFields,
   cutDescription,
   longestDescription,
+  type MainText,
   nothingSaid,
   oneLine,
   type ParsedMain,
@@ -13,9 +13,25 @@ import {
   scalar,
   unclosedFinding,
 } from './main-text.ts';
-import type { YamlFields } from './yaml.ts';
+import { isSkillName } from './names.ts';
+import type { FileRow } from './source-catalogue.ts';
 
 const longestCompatibility = 500;
+
+/** What a skill may hold and still be advertised: clients fetch it whole. */
+const mostFiles = 512;
+const mostBytes = 16 * 1024 * 1024;
+
+/** Why a skill with these files is not advertised, whatever it says. */
+export function tooMuch(files: readonly Pick<FileRow, 'size'>[]): string[] {
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  return [
+    ...(files.length > mostFiles ? [`it has more than ${mostFiles} files`] : []),
+    ...(size > mostBytes ? [`it has more than ${mostBytes / 1024 / 1024} MiB`] : []),
+  ];
+}
+
+type MainFields = Extract<MainText, { kind: 'fields' }>;
 
 /** @param bytes of the SKILL.md */
 export function parseSkill(bytes: Buffer, isText: boolean): ParsedMain {
@@ -32,30 +48,37 @@ export function parseSkill(bytes: Buffer, isText: boolean): ParsedMain {
     case 'hopeless':
       return { ...bare(undefined, `its frontmatter cannot be read, for ${main.why}`), line: main.line };
     case 'fields': {
-      const { fields, firstLine, strict } = main;
-      if (strict === undefined) return described(fields, firstLine, []);
-      const skill = described(fields, firstLine, [readLenientlyFinding(strict)]);
+      const { strict } = main;
+      if (strict === undefined) return described(main, []);
+      const skill = described(main, [readLenientlyFinding(strict)]);
       const why = `its frontmatter is not valid YAML: ${strict.why}`;
       return { ...skill, unadvertised: [why, ...skill.unadvertised], line: strict.line };
     }
   }
 }
 
-function described(fields: YamlFields, firstLine: number, findings: Finding[]): ParsedMain {
-  const { core, text, lines } = fields;
+function described({ fields, firstLine, dots }: MainFields, findings: Finding[]): ParsedMain {
+  const { core, text, lines, lost } = fields;
   const unadvertised: string[] = [];
   let line: number | undefined;
-  const refuse = (field: string, why: string): void => {
+  const refuseAt = (at: number | undefined, why: string): void => {
     unadvertised.push(why);
-    const at = lines.get(field);
-    line ??= at === undefined ? undefined : firstLine + at - 1;
+    line ??= at;
   };
+  const refuse = (field: string, why: string): void => {
+    const at = lines.get(field);
+    refuseAt(at === undefined ? undefined : firstLine + at - 1, why);
+  };
+  if (firstLine > 2) refuseAt(1, 'blank lines stand above its frontmatter: begin the file with ---');
   const name = scalar(text.get('name'))?.trim() ?? '';
   if (name === '') refuse('name', 'its frontmatter has no name');
   else if (!isSkillName(name)) {
     refuse('name', 'its name is not valid: write at most 64 lower-case letters, digits and single hyphens');
-  } else if (typeof core.name !== 'string')
+  } else if (typeof core.name !== 'string') {
     refuse('name', 'its name is a number or the like to YAML: put it in quotes');
+  } else if (core.name !== name) {
+    refuse('name', 'its name has blanks or line ends around it: write nothing but the name');
+  }
 
   if (oneLine(scalar(text.get('description')) ?? '') === '') refuse('description', 'it has no description');
   else if (typeof core.description !== 'string') {
@@ -64,6 +87,10 @@ function described(fields: YamlFields, firstLine: number, findings: Finding[]): 
     refuse('description', `its description has more than ${longestDescription} characters: shorten it`);
   }
   for (const [field, why] of unfitFields(core)) refuse(field, why);
+  if (lost !== undefined) {
+    refuseAt(firstLine + lost - 1, 'it has a value, such as .inf, that cannot be written in JSON: put it in quotes');
+  }
+  if (dots !== undefined) refuseAt(dots, 'its frontmatter ends with ...: end it with ---');
   return {
     rejected: undefined,
     name: isSkillName(name) ? name : undefined,

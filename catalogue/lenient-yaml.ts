@@ -44,6 +44,10 @@ function textOf({ lines: [first = '', ...more] }: Field): string {
   const value = first.slice(first.indexOf(':') + 1).trim();
   const sign = more.length === 0 ? value : value.replace(/^[|>][-+0-9]*(?: +#.*)?$/, '');
   const text = [sign, ...more.map((line) => line.trim())].filter((part) => part !== '').join(' ');
-  const quoted = /^(["'])(.*)\1$/.exec(text);
-  return quoted?.[2] ?? text;
+  const [, quote, inner] = /^(["'])(.*)\1$/.exec(text) ?? [];
+  return quote === undefined || inner === undefined || isEndedIn(inner, quote) ? text : inner;
 }
+
+/** Whether the first quote within a text ends a word, as in `"a", "b"`: then those at its ends are no pair. */
+const isEndedIn = (inner: string, quote: string): boolean =>
+  /[^\s,]/.test(inner.charAt(inner.indexOf(quote) - 1)) && /[\s,]/.test(inner.charAt(inner.indexOf(quote) + 1));
