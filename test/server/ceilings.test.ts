@@ -88,7 +88,9 @@ function mcp(method: string, params: Record<string, unknown> = {}, reveals = tru
   const own: Ask = {
     what: `${method} ${JSON.stringify(params)}`,
     async answer(url, request) {
-      const { status, body } = await call(url, method, params, { ...request, twice: true });
+      // No answer of a tool is kept, and an install tells when it was.
+      const twice = method !== 'tools/call';
+      const { status, body } = await call(url, method, params, { ...request, twice });
       return { status, body: JSON.stringify(body) };
     },
     sent,
