@@ -19,6 +19,8 @@ const filesPerPage = 50;
 const versionsPerPage = 20;
 const mostTags = 40;
 const longestDescription = 4000;
+/** Of a frontmatter, or arguments of a prompt. */
+const mostFields = 100;
 
 /** @throws ContentUnavailable */
 export async function artifactPage(
@@ -108,12 +110,14 @@ function argumentsSection({ prompt }: ArtifactRow): Html | undefined {
   if (prompt === undefined || prompt.arguments.length === 0) return undefined;
   return html`<section aria-labelledby="arguments-title">
 <h2 id="arguments-title">Arguments</h2>
-<dl class="facts">${prompt.arguments.map(
-    ({ name, description, required, default: value }) =>
-      html`<dt><code>${name}</code>${required && ' (required)'}</dt><dd dir="auto">${description ?? ''}${
-        value !== undefined && html` Default: <code>${summary(value)}</code>`
-      }</dd>`,
-  )}</dl>
+<dl class="facts">${prompt.arguments
+    .slice(0, mostFields)
+    .map(
+      ({ name, description, required, default: value }) =>
+        html`<dt><code>${name}</code>${required && ' (required)'}</dt><dd dir="auto">${description ?? ''}${
+          value !== undefined && html` Default: <code>${summary(value)}</code>`
+        }</dd>`,
+    )}</dl>
 </section>`;
 }
 
@@ -157,7 +161,7 @@ function frontmatterSection({ frontmatter }: ArtifactRow): Html | undefined {
   const fields = Object.entries(frontmatter ?? {});
   if (fields.length === 0) return undefined;
   return html`<details class="frontmatter"><summary>Frontmatter</summary>
-<dl class="facts">${fields.map(([name, value]) => html`<dt>${summary(name, 64)}</dt><dd dir="auto">${summary(valueInWords(value), 2000)}</dd>`)}</dl>
+<dl class="facts">${fields.slice(0, mostFields).map(([name, value]) => html`<dt>${summary(name, 64)}</dt><dd dir="auto">${summary(valueInWords(value), 2000)}</dd>`)}</dl>
 </details>`;
 }
 

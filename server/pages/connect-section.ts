@@ -5,7 +5,7 @@ import type { Visit } from './visit.ts';
 
 /** Text to copy: it is selected as a whole, and has a button where scripts run. */
 export function copyable(text: string, label: string): Html {
-  return html`<span class="copyable"><code tabindex="0">${text}</code><button type="button" data-copy hidden aria-label="Copy ${label}">Copy</button></span>`;
+  return html`<span class="copyable"><code>${text}</code><button type="button" data-copy hidden aria-label="Copy ${label}">Copy</button></span>`;
 }
 
 export interface SkillToInstall {

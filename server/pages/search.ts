@@ -1,6 +1,5 @@
 // The search of a catalogue: every word must be found; a name counts more than a tag, a tag more than a description.
 import { Slices } from '../../catalogue/slices.ts';
-import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import { type Artifact, artifactKinds, byAscii } from '../snapshot/snapshot.ts';
 import { sortInSlices } from '../snapshot/sort.ts';
 import type { View } from '../view.ts';
@@ -17,16 +16,13 @@ export class QueryTooLong extends Error {
   }
 }
 
-/** An artifact as it is searched. All but `name` is in lower case. */
+/** An artifact as it is searched. */
 interface Entry {
   artifact: Artifact;
-  /** What it is called: a prompt by its whole name. */
+  /** What it is called. */
   name: string;
+  /** In lower case, as all that follows. */
   lowerName: string;
-  row: LowerRow;
-}
-
-interface LowerRow {
   tags: readonly string[];
   tagText: string;
   description: string;
@@ -77,18 +73,18 @@ export async function search(view: View, terms: readonly string[]): Promise<read
   return sorted.map(({ artifact }) => artifact);
 }
 
-function scoreOf({ lowerName, row }: Entry, terms: readonly string[]): number {
+function scoreOf(entry: Entry, terms: readonly string[]): number {
   let score = 0;
   for (const term of terms) {
-    const found = term.indexOf(':') > 0 ? (row.tags.includes(term) ? 50 : 0) : substringScore(lowerName, row, term);
+    const found = term.indexOf(':') > 0 ? (entry.tags.includes(term) ? 50 : 0) : substringScore(entry, term);
     if (found === 0) return 0;
     score += found;
   }
   return score;
 }
 
-const substringScore = (name: string, { tagText, description }: LowerRow, term: string): number =>
-  (name.includes(term) ? 100 : 0) + (tagText.includes(term) ? 50 : 0) + (description.includes(term) ? 25 : 0);
+const substringScore = ({ lowerName, tagText, description }: Entry, term: string): number =>
+  (lowerName.includes(term) ? 100 : 0) + (tagText.includes(term) ? 50 : 0) + (description.includes(term) ? 25 : 0);
 
 const indexes = new WeakMap<View, Promise<readonly Entry[]>>();
 
@@ -108,8 +104,7 @@ async function makeEntries({ libraries }: View): Promise<Entry[]> {
   for (const { artifacts } of libraries.values()) {
     for (const kind of artifactKinds) {
       for (const artifact of artifacts[kind]) {
-        const name = calledAs(artifact);
-        entries.push({ artifact, name, lowerName: name.toLowerCase(), row: lowerRow(artifact.row) });
+        entries.push(entryOf(artifact));
         if (slices.over) await slices.turn();
       }
     }
@@ -119,15 +114,17 @@ async function makeEntries({ libraries }: View): Promise<Entry[]> {
   return await sortInSlices(entries, byName, slices);
 }
 
-/** Rows are shared by catalogues and views while nothing changes. */
-const lowerRows = new WeakMap<ArtifactRow, LowerRow>();
+/** Artifacts are shared by snapshots and views while nothing changes. */
+const known = new WeakMap<Artifact, Entry>();
 
-function lowerRow(row: ArtifactRow): LowerRow {
-  let lower = lowerRows.get(row);
-  if (lower === undefined) {
-    const tags = row.tags.map((tag) => tag.toLowerCase());
-    lower = { tags, tagText: tags.join('\n'), description: row.description.toLowerCase() };
-    lowerRows.set(row, lower);
+function entryOf(artifact: Artifact): Entry {
+  let entry = known.get(artifact);
+  if (entry === undefined) {
+    const name = calledAs(artifact);
+    const tags = artifact.row.tags.map((tag) => tag.toLowerCase());
+    const description = artifact.row.description.toLowerCase();
+    entry = { artifact, name, lowerName: name.toLowerCase(), tags, tagText: tags.join('\n'), description };
+    known.set(artifact, entry);
   }
-  return lower;
+  return entry;
 }

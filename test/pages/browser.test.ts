@@ -31,6 +31,10 @@ async function barriers(page: Page): Promise<string[]> {
 const widerThanWindow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
+/** Waits until a screen reader is told so: what was found for less than all that was typed may come first. */
+const told = (page: Page, words: RegExp): Promise<void> =>
+  page.getByRole('status').filter({ hasText: words }).waitFor({ state: 'attached' });
+
 const pages = [
   '/',
   '/skills',
@@ -105,10 +109,9 @@ describe('the search', () => {
     assert.equal(await page.evaluate('document.activeElement.id'), 'search', '/ leads to the search');
     await page.keyboard.type('runbook');
     const options = page.getByRole('option');
-    await options.first().waitFor();
+    await told(page, /^1 result$/);
     assert.match((await options.first().textContent()) ?? '', /^write-a-runbook/);
     assert.equal(await box.getAttribute('aria-expanded'), 'true');
-    assert.match((await page.getByRole('status').textContent()) ?? '', /result/);
     assert.deepEqual(await barriers(page), []);
 
     await page.keyboard.press('ArrowDown');
@@ -154,9 +157,8 @@ describe('the search', () => {
     const { page } = await open(browser, origin);
     await page.goto('/?library=observability');
     await page.getByRole('combobox').pressSequentially('write');
-    const options = page.getByRole('option');
-    await options.first().waitFor();
-    assert.equal(await options.count(), 1);
+    await told(page, /^1 result$/);
+    assert.equal(await page.getByRole('option').count(), 1);
     await page.keyboard.press('Enter');
     await page.waitForURL('**/?library=observability&q=write');
     assert.equal(await page.locator('.artifacts > li').count(), 1);
@@ -166,7 +168,7 @@ describe('the search', () => {
     const { page } = await open(browser, origin);
     await page.goto('/');
     await page.getByRole('combobox').pressSequentially('nothing-of-the-kind');
-    await page.getByText('No results').waitFor({ state: 'attached' });
+    await told(page, /^No results$/);
     assert.equal(await page.getByRole('listbox').isVisible(), false);
   });
 });

@@ -37,7 +37,7 @@ function option(href, at, ...content) {
   const link = document.createElement('a');
   link.href = href;
   link.id = `found-${at}`;
-  link.role = 'option';
+  link.setAttribute('role', 'option');
   link.tabIndex = -1;
   link.setAttribute('aria-selected', 'false');
   link.append(...content);
@@ -141,6 +141,8 @@ if (input) {
   form.addEventListener('focusout', ({ relatedTarget }) => {
     if (!form.contains(relatedTarget)) close();
   });
+  // What is chosen by a mouse does not take the focus away, which would close the list before it is chosen.
+  list.addEventListener('mousedown', (event) => event.preventDefault());
   form.addEventListener('submit', () => close());
   document.addEventListener('keydown', (event) => {
     const { target, key } = event;
