@@ -89,6 +89,7 @@ function factsSection({ links, downloads }: Visit, artifact: Artifact, row: Arti
   const main = mainFile(row);
   const size = row.files.reduce((sum, file) => sum + file.size, 0);
   const taken = downloads.of(artifact);
+  const source = links.to(`/sources/${encodeURIComponent(artifact.from.name)}`);
   return html`<section aria-labelledby="facts-title">
 <h2 id="facts-title">${kind === 'prompt' ? 'Name' : 'Address'}</h2>
 ${kind === 'prompt' ? copyable(qualified, 'the prompt’s name') : copyable(listedUri(qualified), 'the address')}
@@ -97,9 +98,9 @@ ${row.version !== noVersion && html`<dt>Version</dt><dd>${row.version}</dd>`}
 ${main !== undefined && html`<dt>Digest of ${main.path}</dt><dd>${copyable(main.digest, 'the digest')}</dd>`}
 <dt>Size</dt><dd>${bytesInWords(size)} in ${counted(row.files.length, 'file')}</dd>
 ${kind !== 'prompt' && html`<dt>Downloads</dt><dd>${taken.toLocaleString('en')}</dd>`}
-<dt>Source</dt><dd><a href="${links.to(`/sources/${encodeURIComponent(artifact.from.name)}`)}">${artifact.from.name}</a></dd>
+<dt>Source</dt><dd><a href="${source}">${artifact.from.name}</a></dd>
 </dl>
-${kind === 'skill' && !row.advertised && html`<p class="notice">It does not conform to the Agent Skills specification, so clients that look for conforming skills do not see it. The problems of its source say why.</p>`}
+${kind === 'skill' && !row.advertised && html`<p class="notice">It does not conform to the Agent Skills specification, so clients that look for conforming skills do not see it. The <a href="${source}">problems of its source</a> say why.</p>`}
 <p class="actions">${main !== undefined && html`<a class="action" href="${links.raw(artifact, row, main.path)}">Raw text</a>`}${
     kind !== 'prompt' && html`<a class="action" href="${links.archive(artifact, row)}">Download .tar.gz</a>`
   }</p>
@@ -152,7 +153,7 @@ ${pager(all, 'files', (page) => `${links.artifact(artifact, row, { page: String(
 const fileRow = (href: string, { path, size, digest }: FileRow): Html => html`<tr>
 <th scope="row"><a href="${href}">${path}</a></th>
 <td class="number">${bytesInWords(size)}</td>
-<td><code title="${digest}">${digest.replace('sha256:', '').slice(0, 12)}</code></td>
+<td><code class="digest">${digest.replace('sha256:', '')}</code></td>
 </tr>
 `;
 
@@ -166,8 +167,12 @@ function frontmatterSection({ frontmatter }: ArtifactRow): Html | undefined {
 }
 
 function valueInWords(value: unknown): string {
-  if (Array.isArray(value) && value.every((one) => typeof one !== 'object')) return value.join(', ');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Object.values(value).some((one) => typeof one === 'object')) return JSON.stringify(value);
+  if (Array.isArray(value)) return value.join(', ');
+  return Object.entries(value)
+    .map(([name, one]) => `${name}: ${one}`)
+    .join('; ');
 }
 
 /** `812 B`, `1.4 KiB` */

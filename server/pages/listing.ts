@@ -61,7 +61,7 @@ export function libraryList(visit: Visit, libraries: readonly VisibleLibrary[], 
   return html`<ul class="libraries">${libraries.map((library) => libraryRow(visit, library, level))}</ul>`;
 }
 
-function libraryRow({ view, links }: Visit, { library, artifacts }: VisibleLibrary, level: 2 | 3): Html {
+function libraryRow({ view, links }: Visit, { library, artifacts, files }: VisibleLibrary, level: 2 | 3): Html {
   const { name, title, description } = library;
   const link = html`<a href="${links.to('/', { library: name })}">${summary(title ?? name, 100)}</a>`;
   const groups = [...new Set(artifacts.skill.flatMap(({ row }) => row.group ?? []))].filter((one) =>
@@ -70,7 +70,9 @@ function libraryRow({ view, links }: Visit, { library, artifacts }: VisibleLibra
   const more = groups.length - mostGroups;
   return html`<li>
 ${level === 2 ? html`<h2>${link}</h2>` : html`<h3>${link}</h3>`}
-<p class="where">${title !== undefined && html`<code>${name}</code> `}${kindCounts(countByKind([artifacts]))}</p>
+<p class="where">${title !== undefined && html`<code>${name}</code> `}${kindCounts(countByKind([artifacts]))}${
+    files.length > 0 && `, ${counted(files.length, 'pack file')}`
+  }</p>
 ${description !== undefined && html`<p class="about" dir="auto">${summary(description)}</p>`}
 ${
   groups.length > 0 &&

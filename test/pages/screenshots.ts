@@ -46,7 +46,7 @@ try {
       "for (const time of document.querySelectorAll('time')) time.textContent = '2026-12-01 08:00:00 UTC'",
     );
     if (typed !== undefined) {
-      await page.getByRole('combobox').pressSequentially(typed);
+      await page.getByRole('combobox').fill(typed);
       await page.getByRole('option').first().waitFor();
       await page.keyboard.press('ArrowDown');
     }
