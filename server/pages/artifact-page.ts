@@ -7,7 +7,7 @@ import { counted } from '../answers/words.ts';
 import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import { connectSection, copyable } from './connect-section.ts';
 import { type Html, html } from './html.ts';
-import { catalogPage, kindTitles } from './layout.ts';
+import { cataloguePage, kindTitles } from './layout.ts';
 import { noVersion, summary, tagList } from './listing.ts';
 import type { Markdown } from './markdown/markdown.ts';
 import { paged, pager } from './paging.ts';
@@ -59,7 +59,7 @@ ${frontmatterSection(row)}
 </aside>
 </div>`;
   const title = newest ? name : `${name} ${row.version}`;
-  return catalogPage(visit, { title: `${title}, ${kind} of ${from.library}`, main, here: `/${folder}` });
+  return cataloguePage(visit, { title: `${title}, ${kind} of ${from.library}`, main, here: `/${folder}` });
 }
 
 async function textSection(

@@ -2,7 +2,7 @@
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import { artifactNamed } from '../answers/artifact-names.ts';
 import { html } from './html.ts';
-import { catalogPage } from './layout.ts';
+import { cataloguePage } from './layout.ts';
 import { artifactList } from './listing.ts';
 import { folderOf } from './places.ts';
 import type { Visit } from './visit.ts';
@@ -15,5 +15,5 @@ export function candidatesPage(visit: Visit, kind: ArtifactKind, candidates: rea
   });
   const main = html`<h1>Several ${folderOf(kind)} have this name</h1>
 ${artifactList(visit, artifacts, 2)}`;
-  return catalogPage(visit, { title: `Several ${folderOf(kind)}`, main, here: `/${folderOf(kind)}` });
+  return cataloguePage(visit, { title: `Several ${folderOf(kind)}`, main, here: `/${folderOf(kind)}` });
 }

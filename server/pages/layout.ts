@@ -24,7 +24,7 @@ export interface PageContent {
 }
 
 /** A whole page of a catalogue. */
-export function catalogPage(visit: Visit, { title, main, query = '', here }: PageContent): string {
+export function cataloguePage(visit: Visit, { title, main, query = '', here }: PageContent): string {
   const { links, door } = visit;
   const windowTitle = title === undefined ? `${door.gateway} · Lyceum` : `${title} · ${door.gateway}`;
   const hidden = [...links.scope].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);

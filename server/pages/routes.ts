@@ -11,7 +11,7 @@ import { refuse } from '../http/refuse.ts';
 import type { ServerMetrics } from '../metrics.ts';
 import { ArtifactRoutes } from './artifact-routes.ts';
 import { assetAt } from './assets.ts';
-import { homePage, kindPage, librariesPage } from './home-page.ts';
+import { homePage, kindPage, librariesPage } from './list-pages.ts';
 import { type KindFolder, kindsByFolder } from './places.ts';
 import { QueryTooLong } from './search.ts';
 import { searchAnswer } from './search-answer.ts';

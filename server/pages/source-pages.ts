@@ -5,7 +5,7 @@ import { counted } from '../answers/words.ts';
 import type { ByKind, Source } from '../snapshot/snapshot.ts';
 import { kindCounts } from './counts.ts';
 import { type Html, html } from './html.ts';
-import { catalogPage } from './layout.ts';
+import { cataloguePage } from './layout.ts';
 import { summary } from './listing.ts';
 import { paged, pager } from './paging.ts';
 import type { Visit } from './visit.ts';
@@ -61,7 +61,7 @@ export function sourcesPage(visit: Visit): string {
   const main = html`<h1>Sources</h1>
 ${all.total === 0 ? html`<p>There are no sources in this scope.</p>` : sourceTable(visit, all.rows)}
 ${pager(all, 'sources', (page) => links.to('/sources', { page: String(page) }))}`;
-  return catalogPage(visit, { title: 'Sources', main, here: '/sources' });
+  return cataloguePage(visit, { title: 'Sources', main, here: '/sources' });
 }
 
 function sourceTable(visit: Visit, sources: readonly Source[]): Html {
@@ -113,7 +113,7 @@ ${revision !== undefined && html`<dt>Revision</dt><dd><code>${summary(revision)}
 ${built !== undefined && html`<dt>Content changed</dt><dd><time datetime="${built}">${timeInWords(built)}</time></dd>`}
 </dl>
 ${problemsSection(visit, source)}`;
-  return catalogPage(visit, { title: name, main, here: '/sources' });
+  return cataloguePage(visit, { title: name, main, here: '/sources' });
 }
 
 /** `2026-11-30T12:00:00Z` as people read it. */

@@ -11,6 +11,7 @@ import {
   serveCatalogue,
   until,
 } from '../server/support/gateway.ts';
+import { serveHarvested } from '../server/support/harvested.ts';
 
 const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 const suite = lifetime();
@@ -250,6 +251,45 @@ describe('an artifact', () => {
   });
 });
 
+describe('names that meet', () => {
+  const twin = { address: 'twin', description: 'x' };
+  const meeting: CatalogueFixture = {
+    sources: [
+      { name: 'first', library: 'shared', skills: [{ ...twin, files: { 'whose.md': 'of the first' } }] },
+      {
+        name: 'second',
+        library: 'shared',
+        skills: [{ ...twin, version: '2.0.0', files: { 'whose.md': 'of the second' }, older: [{ version: '1.0.0' }] }],
+        moves: [{ kind: 'skill', from: 'twin', to: 'second--skills-twin/twin' }],
+      },
+      { name: 'a', skills: [{ address: 'b', description: 'Of the library a.' }] },
+      { name: 'other', skills: [{ address: 'a', description: 'x', version: '1.0.0', older: [{ version: 'b' }] }] },
+      { name: 'more', skills: [{ address: 'b', description: 'x' }] },
+    ],
+  };
+
+  it('an artifact that has moved has its page, files and archives behind its source and folder', async () => {
+    const { url } = await serveCatalogue(suite, meeting);
+    const links = linksIn(await (await fetch(`${url}/skills/twin`)).text());
+    const moved = '/skills/shared/second--skills-twin/twin';
+    assert.ok(links.includes(moved) && links.includes('/skills/shared/twin'), String(links));
+    assert.equal(await (await fetch(`${url}/skills/shared/twin/raw/whose.md`)).text(), 'of the first');
+    assert.equal(await (await fetch(`${url}${moved}/raw/whose.md`)).text(), 'of the second');
+    assert.match(await (await fetch(url + moved)).text(), /skill:\/\/shared\/second--skills-twin\/twin/);
+    for (const path of ['/1.0.0', '/archive', '/archive/1.0.0']) {
+      assert.equal((await fetch(url + moved + path)).status, 200, path);
+    }
+  });
+
+  it('a path that is a library’s artifact is that one; a version of the same words is linked to behind its library', async () => {
+    const { url } = await serveCatalogue(suite, meeting);
+    assert.match(await (await fetch(`${url}/skills/a/b`)).text(), /Of the library a/);
+    const links = linksIn(await (await fetch(`${url}/skills/a`)).text());
+    assert.ok(links.includes('/skills/other/a/b'), String(links));
+    assert.match(await (await fetch(`${url}/skills/other/a/b`)).text(), /This is version b/);
+  });
+});
+
 describe('a version', () => {
   it('has a page, files and an archive; the newest has the address', async () => {
     const html = await textOf('/skills/runbook/1.10.0');
@@ -358,6 +398,22 @@ describe('sources', () => {
       ['/sources/late', '/sources/gone', '/sources/new'],
     );
   });
+});
+
+it('all problems of a source are told, however many there are', async () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 150 }, (_, at) => [`skills/empty-${String(at).padStart(3, '0')}/SKILL.md`, '']),
+  );
+  const { server } = await serveHarvested(suite, {
+    broken: { files: { ...files, 'skills/good/SKILL.md': '---\nname: good\ndescription: x\n---\nx\n' } },
+  });
+  const told = new Set<string>();
+  for (const page of ['1', '2']) {
+    const html = await (await fetch(`${server.url}/sources/broken?page=${page}`)).text();
+    for (const [path] of html.matchAll(/skills\/empty-\d+\/SKILL\.md/g)) told.add(path);
+    assert.match(html, new RegExp(`150 problems[^]*Page ${page} of 2`));
+  }
+  assert.equal(told.size, 150);
 });
 
 describe('a scope', () => {

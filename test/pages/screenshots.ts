@@ -1,4 +1,5 @@
 // `make screenshots`: takes the pictures of the pages that README and docs show, of the catalogue that the tests look at.
+// Texts are set in the machine's fonts; those of today's pictures are Debian's fonts-liberation and fonts-urw-base35.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Owner } from '../server/support/gateway.ts';

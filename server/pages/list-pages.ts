@@ -5,7 +5,7 @@ import type { Artifact } from '../snapshot/snapshot.ts';
 import { connectSection } from './connect-section.ts';
 import { kindCounts, visibleCounts } from './counts.ts';
 import { type Html, html } from './html.ts';
-import { catalogPage, kindTitles } from './layout.ts';
+import { cataloguePage, kindTitles } from './layout.ts';
 import { artifactList, libraryList, rowsPerPage } from './listing.ts';
 import { paged, pager } from './paging.ts';
 import { folderOf } from './places.ts';
@@ -41,7 +41,7 @@ ${pager(all, 'everything', href)}
 <aside aria-label="Use and state">${connectSection(visit)}
 ${troubledSources(visit)}</aside>
 </div>`;
-  return catalogPage(visit, { main, here: '/' });
+  return cataloguePage(visit, { main, here: '/' });
 }
 
 function librariesSection(visit: Visit): Html | undefined {
@@ -66,7 +66,7 @@ ${
     : artifactList(visit, found.rows, 2)
 }
 ${pager(found, 'results', (page) => links.to('/', { q: query, page: String(page) }))}`;
-  return catalogPage(visit, { title: `Search: ${query}`, main, query });
+  return cataloguePage(visit, { title: `Search: ${query}`, main, query });
 }
 
 export async function kindPage(visit: Visit, kind: ArtifactKind): Promise<string> {
@@ -76,7 +76,7 @@ export async function kindPage(visit: Visit, kind: ArtifactKind): Promise<string
   const main = html`<h1>${kindTitles[folder]}</h1>
 ${all.total === 0 ? html`<p>There are no ${folder} in this scope.</p>` : artifactList(visit, all.rows, 2)}
 ${pager(all, folder, (page) => visit.links.to(`/${folder}`, { page: String(page) }))}`;
-  return catalogPage(visit, { title: kindTitles[folder], main, here: `/${folder}` });
+  return cataloguePage(visit, { title: kindTitles[folder], main, here: `/${folder}` });
 }
 
 export function librariesPage(visit: Visit): string {
@@ -85,5 +85,5 @@ export function librariesPage(visit: Visit): string {
   const main = html`<h1>Libraries</h1>
 ${all.total === 0 ? html`<p>There are no libraries in this scope.</p>` : libraryList(visit, all.rows, 2)}
 ${pager(all, 'libraries', (page) => links.to('/libraries', { page: String(page) }))}`;
-  return catalogPage(visit, { title: 'Libraries', main, here: '/libraries' });
+  return cataloguePage(visit, { title: 'Libraries', main, here: '/libraries' });
 }
