@@ -9,8 +9,9 @@ import type { TreeEntry } from '../source/source.ts';
 import { compileGlobs, type Glob } from './globs.ts';
 import { type DocumentKind, documentKinds } from './kinds.ts';
 import type { Plugins } from './plugins.ts';
+import { realPathOf } from './read-contents.ts';
 import { belowSubdirectory, type KindSieve, type Sieve } from './sieve.ts';
-import type { VersionFolder, VersionFolders } from './version-folders.ts';
+import { identityOf, type VersionFolder, type VersionFolders } from './version-folders.ts';
 import { hiddenBy, isExcluded } from './visibility.ts';
 
 export interface FoundDocument {
@@ -187,13 +188,14 @@ class Search {
     const candidates = await withFolders(this.#candidates, slices);
     const rank = ({ main }: Candidate) => (main.realPath === undefined ? 0 : 1);
     const ordered = await sorted(candidates, (a, b) => rank(a) - rank(b) || a.convention - b.convention, slices);
-    const real = new Set<string>();
-    const documents = ordered.filter(({ main }) => {
-      const path = main.realPath ?? main.path;
-      if (real.has(path)) return false;
-      real.add(path);
+    const known = new Set<string>();
+    const documents = ordered.filter(({ main, folder, version }) => {
+      const identity = identityOf(main, version && folder);
+      if (known.has(identity)) return false;
+      known.add(identity);
       return true;
     });
+    const real = new Set(documents.map(({ main }) => realPathOf(main)));
     const folders = new Set(candidates.flatMap(({ folder, path }) => (folder === undefined ? [] : folderOf(path))));
     return {
       documents,

@@ -7,8 +7,9 @@ import { folderOf, joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
 import type { Glob } from './globs.ts';
 import type { Plugins } from './plugins.ts';
+import { realPathOf } from './read-contents.ts';
 import { belowSubdirectory, type Sieve } from './sieve.ts';
-import type { VersionFolders } from './version-folders.ts';
+import { identityOf, type VersionFolders } from './version-folders.ts';
 import { hiddenBy, isExcluded, isNamedSkillRoot } from './visibility.ts';
 
 export const mainName = 'SKILL.md';
@@ -66,7 +67,7 @@ export async function findSkills(
     else candidates.push({ ...main, convention });
     if (slices.over) await slices.turn();
   }
-  const { skills, folders, real } = eachOnce(candidates);
+  const { skills, folders, real } = eachOnce(candidates, versions);
   if (atRoot !== undefined) {
     if (skills.length === 0 && (!listed || Number.isFinite(atRoot.convention))) {
       skills.push(atRoot);
@@ -169,16 +170,20 @@ function globReach(globs: readonly Glob[]) {
 }
 
 /** In the order of their rights; what a link shows of a skill found already is not found a second time. */
-function eachOnce(candidates: Candidate[]): { skills: FoundSkill[]; folders: Set<Folder>; real: Set<string> } {
+function eachOnce(
+  candidates: Candidate[],
+  versions: VersionFolders,
+): { skills: FoundSkill[]; folders: Set<Folder>; real: Set<string> } {
   const rank = ({ main, convention }: Candidate) => [main.realPath === undefined ? 0 : 1, convention] as const;
   const ordered = candidates.toSorted((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1] - rank(b)[1]);
-  const real = new Set<string>();
-  const skills = ordered.filter(({ main }) => {
-    const path = main.realPath ?? main.path;
-    if (real.has(path)) return false;
-    real.add(path);
+  const known = new Set<string>();
+  const skills = ordered.filter(({ main, folder }) => {
+    const identity = identityOf(main, versions.at.has(folder) ? folder : undefined);
+    if (known.has(identity)) return false;
+    known.add(identity);
     return true;
   });
+  const real = new Set(skills.map(({ main }) => realPathOf(main)));
   return { skills, folders: new Set(candidates.map(({ folder }) => folder)), real };
 }
 

@@ -3,10 +3,11 @@ import { type Problem, problem } from '../../catalogue/problem.ts';
 import type { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import { isSemver } from '../../catalogue/versions.ts';
-import type { Folder } from '../source/folder-tree.ts';
+import { type Folder, walk } from '../source/folder-tree.ts';
 import { joinPath, nameOf } from '../source/path.ts';
 import type { TreeEntry } from '../source/source.ts';
 import { shownPath } from './manifest-faults.ts';
+import { realPathOf } from './read-contents.ts';
 import { belowSubdirectory, type Sieve } from './sieve.ts';
 import {
   longestVersionsFile,
@@ -82,6 +83,23 @@ export async function versionFoldersOf(
   }
   if (absent.length > 0) found.problems.push(problem('NothingMatched', file, absentMessage(absent)));
   return found;
+}
+
+/**
+ * What a main file is known by, so that links show nothing twice: where its bytes are. In the folder of a version with files of
+ * its own it is that version's, wherever its bytes are.
+ * @param version the folder, where it is a version's
+ */
+export function identityOf(main: TreeEntry, version: Folder | undefined): string {
+  const isOwn = main.realPath !== undefined && version !== undefined && hasOwnFile(version);
+  return isOwn ? main.path : realPathOf(main);
+}
+
+function hasOwnFile(folder: Folder): boolean {
+  for (const { files } of walk(folder)) {
+    for (const { realPath } of files.values()) if (realPath === undefined) return true;
+  }
+  return false;
 }
 
 async function findIn(

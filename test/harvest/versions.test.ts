@@ -350,6 +350,24 @@ test('a link to a version is that version, and no second one', async () => {
   assert.deepEqual([versions(result), told(result)], [['a 2.0.0', 'a 1.0.0'], []]);
 });
 
+test('a version whose main file is a link to that of another one is a version, with its own files', async () => {
+  const result = await harvested({
+    ...skillVersions('a', '1.0.0'),
+    'skills/a/2.0.0/SKILL.md': { link: '../1.0.0/SKILL.md' },
+    'skills/a/2.0.0/references/new.md': 'New.',
+    'rules/r/1.0.0/RULE.md': ruleText('R'),
+    'rules/r/2.0.0/RULE.md': { link: '../1.0.0/RULE.md' },
+    'rules/r/2.0.0/new.md': 'New.',
+  });
+  assert.deepEqual(versions(result), ['a 2.0.0', 'a 1.0.0']);
+  assert.deepEqual(versions(result, 'rule'), ['r 2.0.0', 'r 1.0.0']);
+  assert.deepEqual(
+    result.artifacts[0]!.files.map(({ path }) => path),
+    ['SKILL.md', 'references/new.md'],
+  );
+  assert.deepEqual(told(result), []);
+});
+
 test('the same tree gives the same versions, in whatever order it is listed', async () => {
   const files = { ...skillVersions('a', '1.0.0', '1.0.0+a', '1.0.0+b', 'x', '2.0.0'), ...skillVersions('b', '1.0.0') };
   const backwards = Object.fromEntries(Object.entries(files).reverse());
