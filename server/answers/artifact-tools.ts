@@ -61,7 +61,7 @@ const installTool = (kind: ToolKind): Tool => ({
   name: installToolOf(kind),
   title: `Install a ${kind}`,
   description: () =>
-    `Get every file of a ${kind}, as JSON. Write them below ${homes[kind]}/<name>/: \`files\` has texts by path, \`blobs\` ` +
+    `Get every file of a ${kind}, as JSON. Write them below ${homes[kind]}/<manifest.name>/: \`files\` has texts by path, \`blobs\` ` +
     'has other files in base64 by path, and `manifest` belongs beside them as .manifest.json.',
   inputSchema: () => ({
     type: 'object',
@@ -153,6 +153,12 @@ const mostCandidates = 20;
 /** More than that in one answer is nothing for an agent, and takes several times as much memory while it is made. */
 const mostInstalled = 16 * 1024 * 1024;
 
+/**
+ * In characters of JSON: base64 is a third longer than what it stands for, and a control character takes six times its place,
+ * so that of some texts the answer is far longer than they are.
+ */
+const longestWritten = 1.5 * mostInstalled;
+
 /** What a file takes besides its content and its path, which stands there twice: its digest above all. */
 const fileOverhead = 96;
 
@@ -183,13 +189,7 @@ export function installAsked(view: View, kind: ToolKind, given: Given): InstallA
       failure: `version ${shortened(wanted!)} not found for ${name}. Call ${versions} for those there are.`,
     };
   }
-  if (bytesInAnswer(version) > mostInstalled) {
-    const most = `${mostInstalled / 1024 / 1024} MiB`;
-    const path = archivePath(artifact, version);
-    return {
-      failure: `${name} ${version.version} is larger than one answer may be, ${most}. Download ${path} of this gateway instead.`,
-    };
-  }
+  if (bytesInAnswer(version) > mostInstalled) return { failure: tooLarge(name, artifact, version) };
   return { artifact, version };
 }
 
@@ -199,6 +199,10 @@ const bytesInAnswer = (version: ArtifactRow): number =>
 /** About how many bytes the answer is; 0 where there is none but a refusal. */
 export const installedBytes = (asked: InstallAsked | InstallRefused): number =>
   asked.failure === undefined ? bytesInAnswer(asked.version) : 0;
+
+const tooLarge = (name: string, artifact: Artifact, version: ArtifactRow): string =>
+  `${name} ${version.version} is larger than one answer may be, ${mostInstalled / 1024 / 1024} MiB. ` +
+  `Download ${archivePath(artifact, version)} of this gateway instead.`;
 
 /** The name with the library is the artifact's in every scope. */
 const archivePath = (artifact: Artifact, { version }: ArtifactRow): string =>
@@ -210,27 +214,26 @@ async function install(view: View, kind: ToolKind, given: Given, downloads: Down
   const { artifact, version } = asked;
   const name = artifactName(view, artifact);
   const slices = new Slices();
-  const files: [path: string, text: string][] = [];
-  const blobs: [path: string, base64: string][] = [];
+  const files: string[] = [];
+  const blobs: string[] = [];
+  let written = 0;
   for (const file of installedFiles(version)) {
     try {
       const bytes = await bytesOf(view, file);
-      if (file.text) files.push([file.path, bytes.toString('utf8')]);
-      else blobs.push([file.path, bytes.toString('base64')]);
+      const member = `${JSON.stringify(file.path)}:${JSON.stringify(bytes.toString(file.text ? 'utf8' : 'base64'))}`;
+      (file.text ? files : blobs).push(member);
+      written += member.length;
     } catch (error) {
       if (!(error instanceof ContentUnavailable)) throw error;
       const what = `read files: ${shortened(file.path)} of ${name} ${version.version}`;
       return failed(`${what} cannot be read at the moment, so nothing of it is given. Try again in a minute.`);
     }
+    if (written > longestWritten) return failed(tooLarge(name, artifact, version));
     if (slices.over) await slices.turn();
   }
-  const answer = {
-    name,
-    version: version.version,
-    manifest: installationManifest(view, artifact, version, new Date().toISOString()),
-    files: Object.fromEntries(files),
-    blobs: Object.fromEntries(blobs),
-  };
+  const manifest = installationManifest(view, artifact, version, new Date().toISOString());
+  const head = JSON.stringify({ name, version: version.version, manifest }).slice(0, -1);
+  const answer = `${head},"files":{${files.join(',')}},"blobs":{${blobs.join(',')}}}`;
   downloads.count(artifact, version.version, 'install');
-  return { ...said(JSON.stringify(answer)), touched: { kind, library: artifact.from.library } };
+  return { ...said(answer), touched: { kind, library: artifact.from.library } };
 }

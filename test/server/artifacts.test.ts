@@ -377,6 +377,20 @@ describe("openkata's tools", () => {
     assert.equal((await said('0.9.0')).isError, undefined);
   });
 
+  it('say so too of what is too large as JSON alone, such as texts of control characters', async (test) => {
+    const megabyte = '\0'.repeat(2 ** 20);
+    const of = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}.txt`, megabyte]));
+    const skills = [{ address: 'large', version: '2.0.0', files: of(5), older: [{ version: '1.0.0', files: of(3) }] }];
+    const { url } = await serveCatalogue(test, { sources: [{ name: 'kata', skills }] });
+    const refused = (await callTool(url, 'install_skill', { skill: 'large' })).body.result;
+    assert.equal(refused.isError, true);
+    assert.match(refused.content[0].text, /large 2\.0\.0 is larger .*\/skills\/kata\/large\/archive\/2\.0\.0 /);
+    const given = (await callTool(url, 'install_skill', { skill: 'large', version: '1.0.0' })).body.result;
+    assert.equal(JSON.parse(given.content[0].text).files['2.txt'], megabyte);
+    const rows = JSON.parse((await callTool(url, 'list_skills')).body.result.content[0].text);
+    assert.equal(rows[0].downloads, 1, 'what was not given is not counted');
+  });
+
   it('take file names as they are, the strangest too', async (test) => {
     const names = ['__proto__', 'constructor', 'a b#%41?.md', '</script>', 'é/ü.txt', '7'];
     const skills = [{ address: 'odd', files: Object.fromEntries(names.map((name) => [name, 'x'])) }];
