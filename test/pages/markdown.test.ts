@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { Markdown } from '../../server/pages/markdown/markdown.ts';
 import { renderMarkdown } from '../../server/pages/markdown/render.ts';
+import { MarkdownThread } from '../../server/pages/markdown/thread.ts';
 
 const files = ['references/a b.md', 'notes.md', 'pic.png', 'docs/b.md', 'docs/deep/b.md'];
 const places = { folder: '', files, before: '/skills/x/raw/', behind: '?library=a' };
@@ -102,6 +103,13 @@ describe('a text that is hostile', () => {
   it('is shown as it stands where it takes more memory than it may, and the next is rendered', async () => {
     assert.match(await shown('# a\n'.repeat(60_000)), asItStands);
     assert.equal(await shown('*next*'), '<p><em>next</em></p>\n');
+  });
+
+  it('is given up when its time is over', async () => {
+    const thread = new MarkdownThread();
+    const source = { ...places, text: '['.repeat(200_000) };
+    assert.equal(await thread.render(source, 1), undefined);
+    await thread.end();
   });
 
   it('never holds up the server, whatever it is made of', async () => {
