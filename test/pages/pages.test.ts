@@ -1,6 +1,8 @@
 // The pages over plain HTTP: what stands where, what a scope and a token let through, what is said where there is nothing.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { before, describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import {
@@ -129,10 +131,31 @@ describe('a page', () => {
   });
 
   it('shows addresses of the host that it was asked for, and no host that is none', async () => {
-    const { hostname, port } = new URL(origin);
-    assert.match(await textOf('/'), new RegExp(`http://${hostname}:${port}/mcp`));
-    assert.match(await textOf('/', { 'X-Forwarded-Proto': 'https' }), new RegExp(`https://${hostname}:${port}/mcp`));
-    assert.doesNotMatch(await textOf('/', { 'X-Forwarded-Proto': 'javascript' }), /javascript:/);
+    const { url } = await serveCatalogue(suite, catalogue, { host: '0.0.0.0' });
+    const { port } = new URL(url);
+    const shownTo = (headers: Record<string, string>): Promise<string | undefined> =>
+      new Promise((resolve, reject) => {
+        const asked = request({ host: '127.0.0.1', port, headers }, async (answer) => {
+          resolve(/<code>([^<]*\/mcp)<\/code>/.exec(await text(answer))?.[1]);
+        });
+        asked.on('error', reject).end();
+      });
+    const inCluster = 'http://agents.flow.svc.cluster.local:8000/mcp';
+    for (const [host, shown] of [
+      ['skills.example.org', 'http://skills.example.org/mcp'],
+      ['[::1]:8000', 'http://[::1]:8000/mcp'],
+      ['agents:8000', 'http://agents:8000/mcp'],
+      ['a b', inCluster],
+      ["x'$(id)'", inCluster],
+      ['<script>', inCluster],
+      ['a@evil.example', inCluster],
+      ['evil.example/path', inCluster],
+    ] as const) {
+      assert.equal(await shownTo({ Host: host }), shown, host);
+    }
+    const behind = (proto: string) => shownTo({ Host: 'a.example', 'X-Forwarded-Proto': proto });
+    assert.equal(await behind('https'), 'https://a.example/mcp');
+    assert.equal(await behind('javascript'), 'http://a.example/mcp');
   });
 });
 
