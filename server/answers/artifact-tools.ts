@@ -154,10 +154,10 @@ const mostCandidates = 20;
 const mostInstalled = 16 * 1024 * 1024;
 
 /**
- * In characters of JSON: base64 is a third longer than what it stands for, and a control character takes six times its place,
- * so that of some texts the answer is far longer than they are.
+ * In characters, as they are sent: JSON in a text in JSON. Base64 is a third longer than what it stands for, a quote takes four
+ * times its place and a control character seven times, so that of some texts the answer is far longer than they are.
  */
-const longestWritten = 1.5 * mostInstalled;
+const longestSent = 1.5 * mostInstalled;
 
 /** What a file takes besides its content and its path, which stands there twice: its digest above all. */
 const fileOverhead = 96;
@@ -216,19 +216,19 @@ async function install(view: View, kind: ToolKind, given: Given, downloads: Down
   const slices = new Slices();
   const files: string[] = [];
   const blobs: string[] = [];
-  let written = 0;
+  let sent = 0;
   for (const file of installedFiles(version)) {
     try {
       const bytes = await bytesOf(view, file);
       const member = `${JSON.stringify(file.path)}:${JSON.stringify(bytes.toString(file.text ? 'utf8' : 'base64'))}`;
       (file.text ? files : blobs).push(member);
-      written += member.length;
+      sent += JSON.stringify(member).length;
     } catch (error) {
       if (!(error instanceof ContentUnavailable)) throw error;
       const what = `read files: ${shortened(file.path)} of ${name} ${version.version}`;
       return failed(`${what} cannot be read at the moment, so nothing of it is given. Try again in a minute.`);
     }
-    if (written > longestWritten) return failed(tooLarge(name, artifact, version));
+    if (sent > longestSent) return failed(tooLarge(name, artifact, version));
     if (slices.over) await slices.turn();
   }
   const manifest = installationManifest(view, artifact, version, new Date().toISOString());

@@ -377,16 +377,23 @@ describe("openkata's tools", () => {
     assert.equal((await said('0.9.0')).isError, undefined);
   });
 
-  it('say so too of what is too large as JSON alone, such as texts of control characters', async (test) => {
-    const megabyte = '\0'.repeat(2 ** 20);
-    const of = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}.txt`, megabyte]));
-    const skills = [{ address: 'large', version: '2.0.0', files: of(5), older: [{ version: '1.0.0', files: of(3) }] }];
+  it('say so too of what is too large as it is sent, such as texts of quotes or control characters', async (test) => {
+    const of = (count: number, character: string) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}.txt`, character.repeat(2 ** 20)]));
+    const older = [
+      { version: '2.0.0', files: of(7, '"') },
+      { version: '1.0.0', files: of(3, '\0') },
+    ];
+    const skills = [{ address: 'large', version: '3.0.0', files: of(4, '\0'), older }];
     const { url } = await serveCatalogue(test, { sources: [{ name: 'kata', skills }] });
-    const refused = (await callTool(url, 'install_skill', { skill: 'large' })).body.result;
-    assert.equal(refused.isError, true);
-    assert.match(refused.content[0].text, /large 2\.0\.0 is larger .*\/skills\/kata\/large\/archive\/2\.0\.0 /);
-    const given = (await callTool(url, 'install_skill', { skill: 'large', version: '1.0.0' })).body.result;
-    assert.equal(JSON.parse(given.content[0].text).files['2.txt'], megabyte);
+    const said = async (version: string) =>
+      (await callTool(url, 'install_skill', { skill: 'large', version })).body.result;
+    for (const version of ['2.0.0', '3.0.0']) {
+      const { isError, content } = await said(version);
+      assert.equal(isError, true);
+      assert.match(content[0].text, /large \S+ is larger .*\/skills\/kata\/large\/archive\/[23]\.0\.0 /);
+    }
+    assert.equal(JSON.parse((await said('1.0.0')).content[0].text).files['2.txt'], '\0'.repeat(2 ** 20));
     const rows = JSON.parse((await callTool(url, 'list_skills')).body.result.content[0].text);
     assert.equal(rows[0].downloads, 1, 'what was not given is not counted');
   });
