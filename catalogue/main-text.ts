@@ -3,6 +3,7 @@ import type { Finding } from './finding.ts';
 import { splitFrontmatter } from './frontmatter.ts';
 import { readLeniently } from './lenient-yaml.ts';
 import type { ArtifactRow } from './source-catalogue.ts';
+import { defaultVersion } from './versions.ts';
 import { readYaml, type Text, type YamlFault, type YamlFields } from './yaml.ts';
 
 /** What a main file says, whatever its kind. */
@@ -94,7 +95,6 @@ export const longestDescription = 1024;
 const longestTitle = 256;
 const mostTags = 64;
 const longestTag = 64;
-export const defaultVersion = '0.0.0';
 
 /** One word without a slash, so that it can stand in a path. */
 const versionPattern = /^[^\s/]{1,64}$/;

@@ -1,8 +1,11 @@
-// The order of an artifact's versions: SemVer where they are, what is none behind them by name.
+// The version of what has none, and the order of an artifact's versions: SemVer where they are, what is none behind them by name.
 import type { SemVer } from 'semver';
 import compare from 'semver/functions/compare.js';
 import parse from 'semver/functions/parse.js';
 import { byCodePoint } from './names.ts';
+
+/** The version of what its author gave none. */
+export const defaultVersion = '0.0.0';
 
 /** In characters: a version that is longer is no SemVer to anyone. */
 const longestSemver = 256;

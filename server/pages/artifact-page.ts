@@ -2,13 +2,14 @@
 import { listedUri } from '../../catalogue/address.ts';
 import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
 import type { ArtifactRow, FileRow } from '../../catalogue/source-catalogue.ts';
+import { defaultVersion } from '../../catalogue/versions.ts';
 import { bytesOf } from '../answers/read.ts';
 import { counted } from '../answers/words.ts';
 import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import { connectSection, copyable } from './connect-section.ts';
 import { type Html, html } from './html.ts';
 import { cataloguePage, kindTitles } from './layout.ts';
-import { noVersion, summary, tagList } from './listing.ts';
+import { summary, tagList } from './listing.ts';
 import type { Markdown } from './markdown/markdown.ts';
 import { paged, pager } from './paging.ts';
 import { folderOf } from './places.ts';
@@ -94,7 +95,7 @@ function factsSection({ links, downloads }: Visit, artifact: Artifact, row: Arti
 <h2 id="facts-title">${kind === 'prompt' ? 'Name' : 'Address'}</h2>
 ${kind === 'prompt' ? copyable(qualified, 'the prompt’s name') : copyable(listedUri(qualified), 'the address')}
 <dl class="facts">
-${row.version !== noVersion && html`<dt>Version</dt><dd>${row.version}</dd>`}
+${row.version !== defaultVersion && html`<dt>Version</dt><dd>${row.version}</dd>`}
 ${main !== undefined && html`<dt>Digest of ${main.path}</dt><dd>${copyable(main.digest, 'the digest')}</dd>`}
 <dt>Size</dt><dd>${bytesInWords(size)} in ${counted(row.files.length, 'file')}</dd>
 ${kind !== 'prompt' && html`<dt>Downloads</dt><dd>${taken.toLocaleString('en')}</dd>`}

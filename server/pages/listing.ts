@@ -1,4 +1,5 @@
 // Lists of artifacts and of libraries, as several pages have them.
+import { defaultVersion } from '../../catalogue/versions.ts';
 import { counted } from '../answers/words.ts';
 import type { Artifact } from '../snapshot/snapshot.ts';
 import type { VisibleLibrary } from '../view.ts';
@@ -9,8 +10,6 @@ import type { Visit } from './visit.ts';
 
 /** With all that a row may hold, and in whatever script, a page of so many stays below 100 KB. */
 export const rowsPerPage = 30;
-/** The version of what its author gave none. */
-export const noVersion = '0.0.0';
 const longestSummary = 200;
 const mostTags = 4;
 const longestTag = 24;
@@ -37,7 +36,7 @@ function artifactRow(visit: Visit, artifact: Artifact, level: 2 | 3): Html {
   return html`<li>
 ${level === 2 ? html`<h2>${name}</h2>` : html`<h3>${name}</h3>`}
 <p class="where"><span class="kind">${kind}</span> <a href="${links.to('/', { library: from.library })}">${from.library}</a>${
-    row.version !== noVersion && html` <span>${summary(row.version, 32)}</span>`
+    row.version !== defaultVersion && html` <span>${summary(row.version, 32)}</span>`
   }${taken > 0 && html` <span>${counted(taken, 'download')}</span>`}</p>
 ${row.description !== '' && html`<p class="about" dir="auto">${summary(row.description)}</p>`}
 ${tagList(visit, row.tags, mostTags)}</li>
