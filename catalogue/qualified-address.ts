@@ -1,6 +1,16 @@
-// The second address: where an artifact stands when another one holds the address of its name.
+// Where an artifact stands in a library, and its second address: where it stands when another one holds that of its name.
 import { createHash } from 'node:crypto';
 import { slug } from './names.ts';
+
+/** What stands between a library's name and an artifact's address. */
+const places: Readonly<Record<string, string>> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
+
+/**
+ * What an artifact is asked for by in a whole gateway: the address without its scheme, of a prompt its name.
+ * @param address relative to the library and to the kind's place there
+ */
+export const addressInLibrary = (library: string, kind: string, address: string): string =>
+  `${library}${places[kind] ?? '/'}${address}`;
 
 /** `/` in the addresses of skills, rules and profiles, `_` in the names of prompts. */
 export type Separator = '/' | '_';

@@ -2,7 +2,7 @@
 
 import { artifactKey } from '../../catalogue/downloads-file.ts';
 import type { Move } from '../../catalogue/index-file.ts';
-import { qualifiedAddress, separatorOf } from '../../catalogue/qualified-address.ts';
+import { addressInLibrary, qualifiedAddress, separatorOf } from '../../catalogue/qualified-address.ts';
 import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.ts';
 
 /** The addresses of one source's catalogue, all relative to its library. */
@@ -33,9 +33,6 @@ export interface Resolution {
   artifacts: ReadonlySet<string>;
 }
 
-/** What stands between a library and an address of a kind, where people see it. */
-const places: Readonly<Record<string, string>> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
-
 /** Artifacts are settled first, over all sources, since a pack file never stands at or below a skill's address. */
 export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
   const moves = new Map<string, Move[]>();
@@ -64,17 +61,20 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
       const isTaken = (candidate: string): boolean =>
         own.has(`${kind} ${candidate}`) || holders.has(artifactKey(kind, library, candidate));
       const to = qualifiedAddress(source, folder, name, isTaken, separatorOf(kind));
-      const place = library + (places[kind] ?? '/');
       if (isTaken(to)) {
         move(source, { kind, from: address });
-        conflicts.push({ address: place + address, source });
+        conflicts.push({ address: addressInLibrary(library, kind, address), source });
         continue;
       }
       own.add(`${kind} ${to}`);
       holders.set(artifactKey(kind, library, to), source);
       if (kind === 'skill') skills.add(`${library}/${to}`);
       move(source, { kind, from: address, to });
-      conflicts.push({ address: place + address, source, movedTo: place + to });
+      conflicts.push({
+        address: addressInLibrary(library, kind, address),
+        source,
+        movedTo: addressInLibrary(library, kind, to),
+      });
     }
   }
 

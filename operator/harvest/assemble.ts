@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ParsedMain } from '../../catalogue/main-text.ts';
 import { byCodePoint, isLibraryName, isSkillName, slug } from '../../catalogue/names.ts';
 import { compareProblems, type Problem, type ProblemReason, problem, type Severity } from '../../catalogue/problem.ts';
-import { separatorOf } from '../../catalogue/qualified-address.ts';
+import { addressInLibrary, separatorOf } from '../../catalogue/qualified-address.ts';
 import { tooMuch } from '../../catalogue/skill-text.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type {
@@ -45,9 +45,6 @@ const mostProblems = 10_000;
 const longestName = 64;
 
 const kinds: readonly ArtifactKind[] = ['skill', 'prompt', 'rule', 'profile'];
-
-/** Where the addresses of a kind stand below a library, for messages. */
-const places: Record<ArtifactKind, string> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
 
 export async function assemble(
   selection: Selection,
@@ -257,11 +254,12 @@ function movedMessage(
   address: string,
   holder: Claim<Versions>,
 ): string {
-  const at = library + places[kind];
+  const taken = addressInLibrary(library, kind, name);
+  const now = addressInLibrary(library, kind, address);
   const other = mainOf(holder);
   return kind === 'prompt'
-    ? `The name ${at}${name} is taken by ${other}, so this prompt is called ${at}${address}: give it a name of its own.`
-    : `The address ${at}${name} is taken by ${other}, so this ${kind} is at ${at}${address}: give it a name of its own.`;
+    ? `The name ${taken} is taken by ${other}, so this prompt is called ${now}: give it a name of its own.`
+    : `The address ${taken} is taken by ${other}, so this ${kind} is at ${now}: give it a name of its own.`;
 }
 
 /** @returns with the row why it is not advertised, for who looks for it there */

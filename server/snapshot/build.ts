@@ -2,6 +2,7 @@
 import type { ContentReader } from '../../catalogue/content.ts';
 import type { Index, IndexSource, LibrarySetting } from '../../catalogue/index-file.ts';
 import { byCodePoint } from '../../catalogue/names.ts';
+import { addressInLibrary } from '../../catalogue/qualified-address.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactKind, ArtifactRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
 import { compareVersions } from '../../catalogue/versions.ts';
@@ -99,10 +100,7 @@ function sameContent(
   return decisive(before.settings, tagsBefore) === decisive(source, libraryTags);
 }
 
-/** What stands between a library's name and an artifact's address. */
-const places: ByKind<string> = { skill: '/', prompt: '_', rule: '/_rules/', profile: '/_profiles/' };
-
-const isKind = (kind: string): kind is ArtifactKind => Object.hasOwn(places, kind);
+const isKind = (kind: string): kind is ArtifactKind => (artifactKinds as readonly string[]).includes(kind);
 
 async function sourceContent(
   source: IndexSource,
@@ -143,7 +141,7 @@ async function sourceContent(
     const move = moves.get(`${kind} ${row.address}`);
     const address = move === undefined ? row.address : move.to;
     if (address === undefined) continue;
-    const qualified = `${source.library}${places[kind]}${address}`;
+    const qualified = addressInLibrary(source.library, kind, address);
     found[kind].push({ kind, from: content, address, qualified, row, versions });
   }
   for (const row of catalogue.files) {
