@@ -497,3 +497,33 @@ test('a commit by its full name is fetched once, and nobody is asked again wheth
   assert.equal(operator.cluster.condition('sources', 'pinned', 'Ready'), 'True/Succeeded');
   await serves(operator, 'pinned', ['one', 'two']);
 });
+
+test('a source without anything good is pending until its first look ends, failed after it, and holds up no other', async () => {
+  await using operator = await OperatorFixture.start();
+  const [good, silent] = [await repository(two), await repository(two)];
+  const stateOf = async (source: string) => {
+    const { state, reason, catalogue } = (await operator.index()).sources.find(({ name }) => name === source)!;
+    return [state, reason, catalogue === undefined];
+  };
+  operator.cluster.gateway('agents');
+  git.behaviour = (request) => request.url!.includes(silent.url.split('/').at(-1)!);
+  try {
+    operator.cluster.source('silent', { spec: { url: silent.url, refresh: '5s' } });
+    operator.cluster.source('gone', { spec: { url: git.sourceUrl('gone.git') } });
+    operator.cluster.source('good', { spec: { url: good.url } });
+    const is = (source: string, wanted: unknown[]) =>
+      eventually(
+        `${source} is ${wanted[0]}`,
+        () => stateOf(source),
+        (found) => found.join() === wanted.join(),
+      );
+    await is('silent', ['pending', undefined, true]);
+    await is('gone', ['failed', 'NotFound', true]);
+    await is('silent', ['failed', 'TimedOut', true]);
+    await is('good', ['ok', undefined, false]);
+    git.behaviour = undefined;
+    await is('silent', ['ok', undefined, false]);
+  } finally {
+    git.behaviour = undefined;
+  }
+});
