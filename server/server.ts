@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { GuardOptions } from '../upstream/guard/client.ts';
 import { accessRules } from './http/access.ts';
 import { createApp } from './http/app.ts';
-import { LiveCatalogue } from './live/live-catalogue.ts';
+import type { LiveCatalogue, LiveCatalogueOptions } from './live/live-catalogue.ts';
 import type { SecretOf } from './live/live-source.ts';
 import { createEndpoint } from './mcp/endpoint.ts';
 import { createServerMetrics } from './metrics.ts';
@@ -74,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     failed: ({ reason }) => metrics.catalogueFailed(reason),
     looked: (result) => metrics.catalogueLooked(result),
   });
-  const live = options.live && new LiveCatalogue({ ...options.live, base: watch, metrics, logger });
+  const live = await liveCatalogue(options.live, { base: watch, metrics, logger });
   const endpoint = createEndpoint({ version: options.version, logger });
   const app = createApp({
     catalogue: live ?? watch,
@@ -114,6 +114,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(options.metricsPort === undefined ? {} : { metricsUrl: urlOf(metricsApp.server.address() as AddressInfo) }),
     close,
   };
+}
+
+/** Its parts are loaded by servers that need them alone. */
+async function liveCatalogue(
+  options: LiveOptions | undefined,
+  more: Omit<LiveCatalogueOptions, keyof LiveOptions>,
+): Promise<LiveCatalogue | undefined> {
+  if (options === undefined) return undefined;
+  const { LiveCatalogue } = await import('./live/live-catalogue.ts');
+  return new LiveCatalogue({ ...options, ...more });
 }
 
 const urlOf = ({ address, family, port }: AddressInfo): string =>

@@ -1,4 +1,5 @@
 // A process that looks at git sources as a running operator does: fetch, harvest, publication on a volume.
+import { rulesVersion } from '../../operator/harvest/rules.ts';
 import type { RecordHead } from '../../operator/publish/record.ts';
 import { Volume } from '../../operator/publish/volume.ts';
 import { deadlineOf } from '../../operator/reconcile/deadline.ts';
@@ -55,7 +56,7 @@ answerQuestions<LookQuestion>(async ({ volume: folder, spec: written, again }) =
     {
       object,
       spec,
-      specDigest: specDigest(spec, settings.library, limits),
+      specDigest: specDigest(spec, settings.library, limits, rulesVersion),
       settings,
       limits,
       secret: new Map(),

@@ -1,6 +1,6 @@
 // The options of `lyceum operator` that say what the pods of gateways are made of.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { PodSettings } from '../../operator/gateway/render.ts';
+import type { ExtraCa, PodSettings } from '../../operator/gateway/render.ts';
 import type { ObjectMeta } from '../../operator/kubernetes/cluster.ts';
 import { list, option } from '../options.ts';
 import type { SourceFlags } from '../source-options.ts';
@@ -15,6 +15,7 @@ export interface PodFlags {
   sidecarGateway?: string;
   callersUrl?: string;
   callersCaSecret?: string;
+  gatewayExtraCa?: ExtraCa | '';
 }
 
 export function addPodOptions(command: Command): Command {
@@ -59,6 +60,12 @@ export function addPodOptions(command: Command): Command {
     )
     .addOption(
       option(
+        '--gateway-extra-ca <kind/name/key>',
+        'configmap/NAME/KEY or secret/NAME/KEY, in the namespace of the claim, with the certificates of --extra-ca-file: servers that read Live sources mount it; default: they do not trust them',
+      ).argParser(extraCa),
+    )
+    .addOption(
+      option(
         '--sidecar-gateway <namespace/name>',
         "the gateway that a server in the operator's own pod serves, behind a Service of its name: its status tells the URL",
       ),
@@ -88,15 +95,18 @@ export function podSettings(
     namespace: flags.operatorNamespace ?? ownNamespace,
     keepTogether: flags.keepTogether,
     operator: callersUrl && callersCaSecret ? { url: callersUrl, caSecret: callersCaSecret } : undefined,
-    ...fetchingOf(flags.denyCidr ?? [], proxyVariables(environment)),
+    ...fetchingOf(flags.denyCidr ?? [], proxyVariables(environment), flags.gatewayExtraCa || undefined),
   };
 }
 
 const fetchingOf = (
   deniedCidrs: readonly string[],
   environment: Record<string, string>,
+  extraCa: ExtraCa | undefined,
 ): Pick<PodSettings, 'fetching'> =>
-  deniedCidrs.length === 0 && Object.keys(environment).length === 0 ? {} : { fetching: { deniedCidrs, environment } };
+  deniedCidrs.length === 0 && Object.keys(environment).length === 0 && extraCa === undefined
+    ? {}
+    : { fetching: { deniedCidrs, environment, ...(extraCa === undefined ? {} : { extraCa }) } };
 
 /** The proxy of the installation, which holds for servers that fetch as well. One with a password in it stays here. */
 const proxyVariables = (environment: NodeJS.ProcessEnv): Record<string, string> =>
@@ -117,6 +127,16 @@ function httpsUrl(text: string): string {
   if (text !== '' && URL.parse(text)?.protocol !== 'https:')
     throw new InvalidArgumentError('a URL that begins with https://');
   return text;
+}
+
+/** `configmap/NAME/KEY` or `secret/NAME/KEY`; empty for none */
+function extraCa(text: string): ExtraCa | '' {
+  if (text === '') return '';
+  const [, kind, name, key] = /^(configmap|secret)\/([a-z0-9][a-z0-9.-]*)\/([-._a-zA-Z0-9]+)$/.exec(text) ?? [];
+  if (kind === undefined || name === undefined || key === undefined) {
+    throw new InvalidArgumentError('it is written as configmap/NAME/KEY or secret/NAME/KEY');
+  }
+  return { kind: kind === 'secret' ? 'secret' : 'configMap', name, key };
 }
 
 const label = /^([a-z0-9][a-z0-9.-]*\/)?[A-Za-z0-9][A-Za-z0-9_.-]*=[A-Za-z0-9_.-]*$/;

@@ -20,7 +20,20 @@ export interface PodSettings {
   /** The operator's port for callers, and the Secret whose `ca.crt` its certificate is known by. Left out: servers do not call. */
   operator?: { url: string; caSecret: string } | undefined;
   /** What holds for the operator's own fetches, and for those of servers with a Live source alike. */
-  fetching?: { deniedCidrs: readonly string[]; environment: Readonly<Record<string, string>> } | undefined;
+  fetching?:
+    | {
+        deniedCidrs: readonly string[];
+        environment: Readonly<Record<string, string>>;
+        /** Where the certificates of the installation's own authorities are, in the namespace of the pods. */
+        extraCa?: ExtraCa | undefined;
+      }
+    | undefined;
+}
+
+export interface ExtraCa {
+  kind: 'configMap' | 'secret';
+  name: string;
+  key: string;
 }
 
 /** A Live source, and the Secret that servers show its WebDAV server. */
@@ -38,6 +51,7 @@ const metricsPort = 9091;
 const volumePath = '/volume';
 const identityPath = '/var/run/secrets/lyceum.dev/operator';
 const livePath = '/var/run/secrets/lyceum.dev/live';
+const extraCaPath = '/etc/lyceum/extra-ca';
 /** Kubernetes renews a token when a fifth of this is left. */
 const tokenSeconds = 3600;
 
@@ -89,7 +103,7 @@ export function renderDeployment(
           volumes: [
             { name: 'volume', persistentVolumeClaim: { claimName: settings.volumeClaim } },
             ...identityVolumes(settings),
-            ...liveVolumes(live),
+            ...liveVolumes(live, settings.fetching?.extraCa),
           ],
         }),
       },
@@ -176,6 +190,7 @@ function containerOf(
       { name: 'volume', mountPath: volumePath, readOnly: true },
       ...(operator === undefined ? [] : [{ name: 'operator', mountPath: identityPath, readOnly: true }]),
       ...(hasLive ? [{ name: 'live', mountPath: livePath, readOnly: true }] : []),
+      ...(hasLive && fetching?.extraCa ? [{ name: 'extra-ca', mountPath: extraCaPath, readOnly: true }] : []),
     ],
   });
 }
@@ -204,10 +219,14 @@ const liveOptions = (fetching: PodSettings['fetching']): string[] => [
   ...(fetching === undefined || fetching.deniedCidrs.length === 0
     ? []
     : ['--deny-cidr', fetching.deniedCidrs.join(',')]),
+  ...(fetching?.extraCa === undefined ? [] : ['--extra-ca-file', `${extraCaPath}/${fetching.extraCa.key}`]),
 ];
 
-/** Of each Secret the keys that are needed, and optional, so that pods start while one is missing. */
-function liveVolumes(live: readonly LiveSecret[]): object[] {
+/**
+ * Of each Secret the keys that are needed, and optional, so that pods start while one is missing. The authorities are not,
+ * since a server would trust too few of them until its next start.
+ */
+function liveVolumes(live: readonly LiveSecret[], extraCa: ExtraCa | undefined): object[] {
   if (live.length === 0) return [];
   const keys = ['username', 'password', 'ca.crt'];
   const sources = live
@@ -215,7 +234,14 @@ function liveVolumes(live: readonly LiveSecret[]): object[] {
     .map(({ source, secret }) => ({
       secret: { name: secret, items: keys.map((key) => ({ key, path: `${source}/${key}` })), optional: true },
     }));
-  return [{ name: 'live', projected: { sources } }];
+  return [{ name: 'live', projected: { sources } }, ...(extraCa === undefined ? [] : [extraCaVolume(extraCa)])];
+}
+
+function extraCaVolume({ kind, name, key }: ExtraCa): object {
+  const items = [{ key, path: key }];
+  return kind === 'secret'
+    ? { name: 'extra-ca', secret: { secretName: name, items } }
+    : { name: 'extra-ca', configMap: { name, items } };
 }
 
 /** Node does not look at the limit of its container: it is told three quarters of it, the rest is for what is not heap. */

@@ -1,7 +1,10 @@
 // From what was selected and read to the rows of a catalogue: names, addresses, rivals, rejections, counts. Pure.
+
+import type { ParsedMain } from '../../catalogue/main-text.ts';
 import { byCodePoint, isSkillName, slug } from '../../catalogue/names.ts';
 import { compareProblems, type Problem, type ProblemReason, problem, type Severity } from '../../catalogue/problem.ts';
 import { separatorOf } from '../../catalogue/qualified-address.ts';
+import { tooMuch } from '../../catalogue/skill-text.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type {
   ArtifactKind,
@@ -15,7 +18,6 @@ import { nameOf } from '../source/path.ts';
 import { sorted } from '../source/sorted.ts';
 import type { KnownContent } from './content.ts';
 import type { SelectedFile } from './find-files.ts';
-import type { ParsedMain } from './main-text.ts';
 import { mediaTypeOf } from './media-type.ts';
 import { type Contents, realPathOf } from './read-contents.ts';
 import { type Claim, settleRivals } from './rivals.ts';
@@ -40,10 +42,6 @@ export interface Assembled {
 const mostProblems = 10_000;
 
 const longestName = 64;
-
-/** What a skill may hold and still be advertised: clients fetch it whole. */
-const advertisedFiles = 512;
-const advertisedSize = 16 * 1024 * 1024;
 
 const kinds: readonly ArtifactKind[] = ['skill', 'prompt', 'rule', 'profile'];
 
@@ -219,12 +217,7 @@ function artifactRow(
   tell: Tell,
 ): ArtifactRow {
   const { kind, group, folder, main, mainName } = artifact;
-  const why = [...parsed.unadvertised];
-  if (kind === 'skill') {
-    const size = files.reduce((sum, file) => sum + file.size, 0);
-    if (files.length > advertisedFiles) why.push(`it has more than ${advertisedFiles} files`);
-    if (size > advertisedSize) why.push(`it has more than ${advertisedSize / 1024 / 1024} MiB`);
-  }
+  const why = [...parsed.unadvertised, ...(kind === 'skill' ? tooMuch(files) : [])];
   if (why.length > 0) {
     const message = `The skill can be read at its address, but clients that hold to the specification refuse it: ${why.join('; ')}.`;
     tell('NotAdvertised', main.path, message, parsed.line);

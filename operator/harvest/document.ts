@@ -11,7 +11,7 @@ import {
   shortened,
   titleOf,
   unclosedFinding,
-} from './main-text.ts';
+} from '../../catalogue/main-text.ts';
 
 /** @param noun what the file is, for messages */
 export function parseDocument(bytes: Buffer, isText: boolean, noun: string): ParsedMain {

@@ -1,7 +1,8 @@
 // What one manifest of plugins has wrong: a problem for each sort of fault, with its number and the first. Pure.
+
+import { shortened } from '../../catalogue/main-text.ts';
 import { type Problem, type ProblemReason, problem } from '../../catalogue/problem.ts';
 import { printable } from '../source/path.ts';
-import { shortened } from './main-text.ts';
 
 /** More folders of plugins than this are not looked at. */
 export const mostPlugins = 512;

@@ -1,8 +1,9 @@
 // The readers of main files, by name: which one a file needs hangs on its kind and on where it stands.
+
+import type { ParsedMain } from '../../catalogue/main-text.ts';
+import { parseSkill } from '../../catalogue/skill-text.ts';
 import { parseCursorRule, parseDocument } from './document.ts';
-import type { ParsedMain } from './main-text.ts';
 import { parsePrompt } from './prompt.ts';
-import { parseSkill } from './skill.ts';
 
 export type Parser = (bytes: Buffer, isText: boolean) => ParsedMain;
 

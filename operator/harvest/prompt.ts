@@ -1,10 +1,7 @@
 // What a prompt's file says: its fields, the arguments it takes in its dialect, and whether its text asks for others. Pure.
+
+import type { Finding } from '../../catalogue/finding.ts';
 import { lineAt } from '../../catalogue/frontmatter.ts';
-import { slug } from '../../catalogue/names.ts';
-import { allArguments, argumentOf, mostPlaceholders, placeholdersIn } from '../../catalogue/prompt-placeholders.ts';
-import type { PromptArgument, PromptDialect } from '../../catalogue/source-catalogue.ts';
-import { documentOf } from './document.ts';
-import type { Finding } from './finding.ts';
 import {
   longestDescription,
   type MainText,
@@ -15,8 +12,12 @@ import {
   scalar,
   shortened,
   unclosedFinding,
-} from './main-text.ts';
-import type { Text } from './yaml.ts';
+} from '../../catalogue/main-text.ts';
+import { slug } from '../../catalogue/names.ts';
+import { allArguments, argumentOf, mostPlaceholders, placeholdersIn } from '../../catalogue/prompt-placeholders.ts';
+import type { PromptArgument, PromptDialect } from '../../catalogue/source-catalogue.ts';
+import type { Text } from '../../catalogue/yaml.ts';
+import { documentOf } from './document.ts';
 
 const mostArguments = 64;
 const longestName = 64;

@@ -1,4 +1,6 @@
 // The bytes of what was selected: read where they are not known, described, stored, and main files parsed.
+
+import type { ParsedMain } from '../../catalogue/main-text.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import type { Limits } from '../../upstream/limits.ts';
@@ -6,7 +8,6 @@ import { SourceFault } from '../reasons.ts';
 import { printable } from '../source/path.ts';
 import type { Tree, TreeEntry } from '../source/source.ts';
 import { type Content, contentOf, type KnownContent, type KnownContents } from './content.ts';
-import type { ParsedMain } from './main-text.ts';
 import { type ParserName, parsers } from './parsers.ts';
 
 /** Where bytes go and come from. */

@@ -9,7 +9,7 @@ import { Authentication } from '../../upstream/webdav/authentication.ts';
 import { webDavCredentials } from '../../upstream/webdav/credentials.ts';
 import { WebDavServer } from '../../upstream/webdav/server.ts';
 import { isStrong } from '../../upstream/webdav/validator.ts';
-import { type WalkedFolder, walkFolders } from '../../upstream/webdav/walk.ts';
+import { type Folders, type WalkedFolder, walkFolders } from '../../upstream/webdav/walk.ts';
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import { joinPath, printable } from './path.ts';
@@ -78,7 +78,7 @@ class WebDavLook {
 
   /** Transfers listings alone, but for files that were read within two seconds of their last change. */
   async probe(): Promise<string> {
-    const { files, folders, doubtful } = await this.#look();
+    const { files, folders, doubtful } = await this.#look((known) => known);
     await this.#each([...doubtful], async (state, signal) => {
       const bytes = await this.#get(state, signal);
       const found = bytes && hash('sha256', bytes);
@@ -89,10 +89,13 @@ class WebDavLook {
     return revisionOf(files, folders);
   }
 
-  /** Without a probe before it every file is read whose ETag proves nothing: somebody has asked for that, or nothing is known. */
+  /**
+   * Without a probe before it every folder is listed, and every file is read whose ETag proves nothing: somebody has asked
+   * for that, or nothing is known.
+   */
   async open(): Promise<Tree> {
     const probed = this.#looked !== undefined;
-    const { files, folders, doubtful } = await this.#look();
+    const { files, folders, doubtful } = await this.#look(() => new Map());
     const pace = newPace(this.#context.signal);
     const entries: TreeEntry[] = [];
     for (const state of files.values()) {
@@ -123,11 +126,13 @@ class WebDavLook {
     };
   }
 
-  async #look(): Promise<Looked> {
+  /** @param believe those of the known folders that a server's deep ETags may keep from being listed */
+  async #look(believe: (known: Folders) => Folders): Promise<Looked> {
     if (this.#looked !== undefined) return this.#looked;
     const file = await this.#context.memory.load();
     const known = file && (await decodeMemory(this.#base, file));
-    const folders = await walkFolders(this.#server, this.#start, known?.folders ?? new Map(), this.#context.signal);
+    const before: Folders = known?.folders ?? new Map();
+    const folders = await walkFolders(this.#server, this.#start, before, believe(before), this.#context.signal);
     this.#looked = { folders, ...(await fileStates(folders, known?.files ?? new Map())) };
     this.#isRemembered = await isKnown(known, folders, this.#looked.files);
     return this.#looked;

@@ -47,14 +47,14 @@ export function skillsPage(view: View, cursor: string | undefined): PageOf<Skill
   );
 }
 
-/** The entry of the skill whose SKILL.md has this URI, word for word; undefined for whatever is no such, or not visible. */
+/** The entry of the advertised skill whose SKILL.md has this URI, word for word; undefined for whatever is no such, or not visible. */
 export function skillEntry(view: View, uri: string): SkillEntry | undefined {
-  const skill = advertisedSkill(view, uri);
-  return skill && entryOf(skill).entry;
+  const skill = skillOfMain(view, uri);
+  return skill?.row.advertised === true ? entryOf(skill).entry : undefined;
 }
 
-/** That skill itself. */
-export function advertisedSkill(view: View, uri: string): Artifact | undefined {
+/** The visible skill whose SKILL.md has this URI, whether clients are told of it or not. */
+export function skillOfMain(view: View, uri: string): Artifact | undefined {
   if (!uri.startsWith(addressScheme) || !uri.endsWith(`/${mainName}`)) return undefined;
   const qualified = uri.slice(addressScheme.length, -mainName.length - 1);
   const slash = qualified.indexOf('/');
@@ -62,7 +62,7 @@ export function advertisedSkill(view: View, uri: string): Artifact | undefined {
   const skill = view.snapshot.libraries
     .get(qualified.slice(0, slash))
     ?.shelves.skill.at.get(qualified.slice(slash + 1));
-  return skill?.row.advertised === true && view.sees(skill) ? skill : undefined;
+  return skill !== undefined && view.sees(skill) ? skill : undefined;
 }
 
 interface Measured {

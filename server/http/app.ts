@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { Touched } from '../answers/read.ts';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { rpcCodes } from '../mcp/json-rpc.ts';
 import type { ServerMetrics } from '../metrics.ts';
@@ -11,12 +12,14 @@ import type { CurrentCatalogue } from './catalogue.ts';
 import { ChangeStreams } from './change-streams.ts';
 import { clientErrorHandler } from './client-errors.ts';
 import { addDiscovery } from './discovery.ts';
+import { front } from './front.ts';
 import { jsonBody, NotJson, UnsupportedMediaType } from './json-body.ts';
 import { addMcp } from './mcp.ts';
 import { addOpenapi } from './openapi.ts';
 import { addProbes } from './probes.ts';
 import { refuse } from './refuse.ts';
 import { addReindex, type ReindexOptions } from './reindex.ts';
+import { type RequestLabels, teller } from './told.ts';
 import { unusedConnections } from './unused-connections.ts';
 
 export interface AppOptions extends Pick<ReindexOptions, 'reindex' | 'reindexForAnyone'> {
@@ -39,21 +42,11 @@ const lookEveryMs = 2_000;
 /** A connection on which nothing moves for so long is cut: a client that does not read its answer keeps it in memory. */
 const silentForMs = 90_000;
 
-/** What a request is called in the log and in the metrics. */
-interface RequestLabels {
-  method: string;
-  era: string;
-  /** How long it took, where the answer went on after that. */
-  seconds?: number;
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
     labels?: RequestLabels;
   }
 }
-
-const refused: RequestLabels = { method: 'other', era: 'none' };
 
 export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
@@ -72,6 +65,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.decorateRequest('labels');
   let closing = false;
   const { catalogue, metrics, logger } = options;
+  const isClosing = (): boolean => closing;
+  const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
+  const tell = teller(metrics, logger);
+  // Fastify's own handler is `routing`: it has what the front leaves.
+  app.server.removeAllListeners('request');
+  app.server.on('request', front({ ...options, read, tell, isClosing, ordinary: app.routing }));
   const closeUnused = unusedConnections(app.server);
   const streams = new ChangeStreams({ catalogue, counted: metrics.streams, logger });
   app.addHook('preClose', async () => {
@@ -94,15 +93,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addHook('onResponse', (request, reply, done) => {
     const { labels, client } = request;
     const seconds = labels?.seconds ?? reply.elapsedTime / 1000;
-    if (labels !== undefined || request.routeOptions.url === '/mcp') {
-      const { method, era } = labels ?? refused;
-      options.metrics.request(method, era, seconds);
-    }
-    if (logger.isLevelEnabled('debug')) {
-      const route = request.routeOptions.url ?? 'unknown';
-      const said = { http: request.method, route, status: reply.statusCode, ...(labels ?? refused), client, seconds };
-      logger.debug(said, 'request');
-    }
+    tell({ http: request.method, route: request.routeOptions.url, status: reply.statusCode, labels, client, seconds });
     done();
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => answerError(error, request, reply, logger));
@@ -118,8 +109,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     }
   });
 
-  addProbes(app, { catalogue: options.catalogue, isClosing: () => closing });
-  addMcp(app, { ...options, streams, isClosing: () => closing });
+  addProbes(app, { catalogue: options.catalogue, isClosing });
+  addMcp(app, { ...options, read, streams, isClosing });
   addDiscovery(app, options);
   addReindex(app, options);
   addOpenapi(app);

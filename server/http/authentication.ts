@@ -1,5 +1,6 @@
 // Who asks: every route wants a bearer token where the gateway has any, unless it says otherwise. Whoever may not come in
 // gets one answer, whatever was wrong with what he showed.
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthSetting, Index } from '../../catalogue/index-file.ts';
 import { clientOfToken } from '../tokens.ts';
@@ -13,16 +14,21 @@ import { refuse } from './refuse.ts';
  */
 export type Access = 'token' | 'page' | 'anonymous' | 'open';
 
+/** What of a request says who asks. Fastify's is one. */
+export interface Asker {
+  raw: IncomingMessage;
+  routeOptions: { config: { access?: Access } };
+  /** The client whose token was shown: a key of the gateway's Secret. Undefined: none, or the gateway has no tokens. */
+  client: string | undefined;
+  /** The tokens by which that was judged; undefined before it was. */
+  judgedBy: AuthSetting | undefined;
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
   }
-  interface FastifyRequest {
-    /** The client whose token was shown: a key of the gateway's Secret. Undefined: none, or the gateway has no tokens. */
-    client: string | undefined;
-    /** The tokens by which that was judged; undefined before it was. */
-    judgedBy: AuthSetting | undefined;
-  }
+  interface FastifyRequest extends Pick<Asker, 'client' | 'judgedBy'> {}
 }
 
 /** A request that shows no token of the index in force. The error handler answers it. */
@@ -47,14 +53,14 @@ export function addAuthentication(app: FastifyInstance, catalogue: CurrentCatalo
  * since another index may be in force by then.
  * @throws Unauthorized
  */
-export function clientOf(request: FastifyRequest, { auth }: Index): string | undefined {
+export function clientOf(request: Asker, { auth }: Index): string | undefined {
   if (auth === undefined) return undefined;
   const client = request.judgedBy === auth ? request.client : judge(request, auth);
   if (client === undefined) throw new Unauthorized();
   return client;
 }
 
-function judge(request: FastifyRequest, auth: AuthSetting): string | undefined {
+function judge(request: Asker, auth: AuthSetting): string | undefined {
   request.client = clientShown(request, auth);
   request.judgedBy = auth;
   return request.client;
@@ -71,11 +77,10 @@ export function answerUnauthorized(request: FastifyRequest, reply: FastifyReply)
   );
 }
 
-function clientShown(request: FastifyRequest, auth: AuthSetting): string | undefined {
-  const header = request.headers.authorization;
-  if (header === undefined || isRepeated(request.raw.rawHeaders)) return undefined;
-  const token =
-    bearer.exec(header)?.[1] ?? (request.routeOptions.config.access === 'page' ? passwordOf(header) : undefined);
+function clientShown({ raw, routeOptions }: Asker, auth: AuthSetting): string | undefined {
+  const header = raw.headers.authorization;
+  if (header === undefined || isRepeated(raw.rawHeaders)) return undefined;
+  const token = bearer.exec(header)?.[1] ?? (routeOptions.config.access === 'page' ? passwordOf(header) : undefined);
   return token === undefined ? undefined : clientOfToken(auth, token);
 }
 

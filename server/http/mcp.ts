@@ -8,7 +8,7 @@ import { listenMethod } from '../mcp/change-stream.ts';
 import type { Asked, Endpoint } from '../mcp/endpoint.ts';
 import { jsonRpcErrorBody, rpcCodes } from '../mcp/json-rpc.ts';
 import type { RequestContext } from '../mcp/method.ts';
-import { methodLabel, type ServerMetrics } from '../metrics.ts';
+import { methodLabel } from '../metrics.ts';
 import { isLive } from '../view.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import type { ChangeStreams } from './change-streams.ts';
@@ -18,7 +18,8 @@ import { wishOf } from './wish.ts';
 export interface McpOptions {
   catalogue: CurrentCatalogue;
   endpoint: Endpoint;
-  metrics: ServerMetrics;
+  /** Told of everything that is read. */
+  read(touched: Touched): void;
   logger: Logger;
   streams: ChangeStreams;
   /** Whether the server was told to stop. */
@@ -30,9 +31,8 @@ const answerWithinMs = 60_000;
 const inMemory = 16 * 1024 * 1024;
 
 export function addMcp(app: FastifyInstance, options: McpOptions): void {
-  const { catalogue, endpoint, metrics, logger, streams, isClosing } = options;
+  const { catalogue, endpoint, read, logger, streams, isClosing } = options;
   const budget = new Budget(inMemory);
-  const read = ({ kind, library }: Touched): void => metrics.read(kind, library);
   app.post('/mcp', async (request, reply) => {
     const { snapshot } = catalogue;
     const asked = endpoint.asked(request.headers, request.body);

@@ -2,7 +2,7 @@
 
 import { visiblePrompt } from '../answers/prompts.ts';
 import { resolve } from '../answers/read.ts';
-import { advertisedSkill } from '../answers/skills.ts';
+import { skillOfMain } from '../answers/skills.ts';
 import type { Artifact } from '../snapshot/snapshot.ts';
 import { mainFile } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
@@ -12,7 +12,8 @@ type Params = Readonly<Record<string, unknown>>;
 
 const byMethod: Readonly<Record<string, (view: View, params: Params) => AskedFiles[]>> = {
   'resources/read': (view, { uri }) => filesAt(view, uri),
-  'skills/get': (view, { uri }) => filesOf(typeof uri === 'string' ? advertisedSkill(view, uri) : undefined),
+  // Also of one that does not conform as it is known: it may have been mended.
+  'skills/get': (view, { uri }) => filesOf(typeof uri === 'string' ? skillOfMain(view, uri) : undefined),
   'prompts/get': (view, { name }) => textOf(view, name),
   'tools/call': (view, { name, arguments: given }) =>
     typeof name === 'string' && Object.hasOwn(byTool, name) ? byTool[name]!(view, isParams(given) ? given : {}) : [],

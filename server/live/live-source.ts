@@ -1,4 +1,5 @@
 // One WebDAV folder as a server looks at it when a file is read: seldom, briefly, and not at all while it is failing.
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { digestOf } from '../../catalogue/digest.ts';
 import type { LiveSetting } from '../../catalogue/index-file.ts';
@@ -84,7 +85,11 @@ export class LiveSource {
   readonly #files = new Map<string, FileState>();
   readonly #checking = new Map<string, Promise<Found | undefined>>();
   #connection: Promise<Connection> | undefined;
+  /** The Secret of the connection that was made last. */
+  #shown: ReadonlyMap<string, Buffer> | undefined;
   #coolUntil = 0;
+  /** What failed was the Secret, so that another one ends the pause. */
+  #isRefused = false;
   /** It is failing, and that has been said. */
   #complained = false;
   /** Ends what is under way once one of them has found that the server fails. */
@@ -135,7 +140,7 @@ export class LiveSource {
     const state = this.#files.get(path);
     const isFresh = state !== undefined && performance.now() - state.at < freshFor;
     if (isFresh && (state.known === undefined || has(state.known.digest))) return state;
-    if (this.#closed || this.#isCooling()) return undefined;
+    if (this.#closed || (this.#isCooling() && !this.#isRefused)) return undefined;
     const running = this.#checking.get(path);
     if (running !== undefined) return running;
     const check = this.#check(path, state?.known, has).finally(() => this.#checking.delete(path));
@@ -146,7 +151,7 @@ export class LiveSource {
   async #check(path: string, known: Known | undefined, has: (digest: string) => boolean): Promise<Found | undefined> {
     await this.#turn();
     try {
-      if (this.#closed || this.#isCooling()) return undefined;
+      if (this.#closed || (this.#isCooling() && !(await this.#isMended()))) return undefined;
       const found = await this.#look(path, known, has);
       this.#recovered();
       this.#files.delete(path);
@@ -167,11 +172,13 @@ export class LiveSource {
     this.#running += 1;
   }
 
-  /** One look; a file that changes between it and the transfer is looked at once more. */
+  /** One look; a file that changes between it and the transfer is looked at once more, and so is one with a Secret that was changed. */
   async #look(path: string, known: Known | undefined, has: (digest: string) => boolean): Promise<Found> {
     for (let again = false; ; again = true) {
+      this.#connection ??= this.#connect();
+      const connection = this.#connection;
       try {
-        const { server } = await this.#bounded(lookWithin, (signal) => this.#connected(signal));
+        const { server } = await this.#bounded(lookWithin, (signal) => connected(connection, signal));
         const { entry, at } = await this.#bounded(lookWithin, (signal) => server.look(path, signal));
         this.#revalidated += 1;
         this.#options.looked();
@@ -189,7 +196,7 @@ export class LiveSource {
       } catch (error) {
         if (!(error instanceof UpstreamFault)) throw error;
         if (error.reason === 'NotFound') return { known: undefined };
-        if (again || error.reason !== 'UpstreamInvalid') throw error;
+        if (again || !(error.reason === 'UpstreamInvalid' || (await this.#hasBetter(connection, error)))) throw error;
       }
     }
   }
@@ -204,19 +211,33 @@ export class LiveSource {
     }
   }
 
-  /** Made when it is first needed and after each failure: the Secret may be another one by then. */
-  async #connected(signal: AbortSignal): Promise<Connection> {
-    this.#connection ??= this.#connect();
-    const connection = await this.#connection;
-    signal.throwIfAborted();
-    return connection;
+  /** Whether there is another connection than one that failed, or is to be made, since the Secret has been changed. */
+  async #hasBetter(connection: Promise<Connection>, { reason }: UpstreamFault): Promise<boolean> {
+    const { name, secretOf } = this.#options;
+    const isChanged = reason === 'AuthenticationFailed' && !isDeepStrictEqual(await secretOf(name), this.#shown);
+    if (this.#isCooling()) return false;
+    if (this.#connection !== connection) return true;
+    if (isChanged) void this.#disconnect();
+    return isChanged;
   }
 
+  /** Whether there is another Secret than the one that was refused: then the pause is over. */
+  async #isMended(): Promise<boolean> {
+    const secret = await this.#options.secretOf(this.#options.name);
+    if (!this.#isRefused || isDeepStrictEqual(secret, this.#shown)) return false;
+    this.#isRefused = false;
+    this.#coolUntil = 0;
+    return true;
+  }
+
+  /** Made when it is first needed and after each failure: the Secret may be another one by then. */
   async #connect(): Promise<Connection> {
     const { name, setting, client, secretOf } = this.#options;
     const address = webDavAddress(setting.url);
     if (!address.ok) throw new UpstreamFault('NotFound', address.message);
-    const credentials = webDavCredentials(await secretOf(name));
+    const secret = await secretOf(name);
+    this.#shown = secret;
+    const credentials = webDavCredentials(secret);
     if (!credentials.ok) throw new UpstreamFault('AuthenticationFailed', `the Secret lacks ${credentials.missing}`);
     const own = credentials.ca === undefined ? undefined : client.withCa(credentials.ca);
     const authentication = new Authentication(address.url, credentials.username, credentials.password);
@@ -241,6 +262,7 @@ export class LiveSource {
     if (this.#closed || this.#isCooling()) return;
     this.#coolUntil = performance.now() + coolFor;
     const reason = error instanceof UpstreamFault ? error.reason : 'UpstreamInvalid';
+    this.#isRefused = reason === 'AuthenticationFailed';
     this.#stop.abort(error);
     this.#stop = new AbortController();
     void this.#disconnect();
@@ -250,4 +272,10 @@ export class LiveSource {
     this.#complained = true;
     logger.warn({ source: name, file: path, reason }, 'live reads fail: what is known is served');
   }
+}
+
+async function connected(connection: Promise<Connection>, signal: AbortSignal): Promise<Connection> {
+  const made = await connection;
+  signal.throwIfAborted();
+  return made;
 }

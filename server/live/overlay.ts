@@ -1,6 +1,8 @@
 // Newer bytes of single files, over the rows of the catalogue that is loaded. Bounded; those that were used lately stay.
 import { isUtf8 } from 'node:buffer';
 import type { ContentReader } from '../../catalogue/content.ts';
+import type { ParsedMain } from '../../catalogue/main-text.ts';
+import { parseSkill, tooMuch } from '../../catalogue/skill-text.ts';
 import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactRow, FileRow, PackFileRow, SourceCatalogue } from '../../catalogue/source-catalogue.ts';
 
@@ -13,6 +15,8 @@ interface Newer {
   path: string;
   digest: string;
   bytes: Buffer;
+  /** What it says, where it is a SKILL.md. */
+  said: ParsedMain | undefined;
 }
 
 /** Bytes over all sources. */
@@ -45,8 +49,10 @@ export class Overlay {
   put(source: string, row: Row, path: string, digest: string, bytes: Buffer): boolean {
     const isMain = row.row === 'artifact' && row.main === path;
     if (bytes.length > mostBytes / 2 || (isMain && (bytes.length === 0 || !isUtf8(bytes)))) return false;
+    const said = isMain && row.kind === 'skill' ? parseSkill(bytes, true) : undefined;
+    if (said?.rejected !== undefined) return false;
     this.remove(row, path);
-    const newer: Newer = { row, source, path, digest, bytes };
+    const newer: Newer = { row, source, path, digest, bytes, said };
     const files = this.#newer.get(row) ?? new Map<string, Newer>();
     this.#newer.set(row, files.set(path, newer));
     this.#order.add(newer);
@@ -123,7 +129,7 @@ export class Layer {
     for (const row of catalogue.artifacts) {
       if (slices.over) await slices.turn();
       const newer = this.#newer.get(row);
-      const made = newer && { ...row, files: row.files.map((file) => replaced(file, newer.get(file.path))) };
+      const made = newer && edited(row, newer);
       if (made !== undefined) origins.set(made, row);
       artifacts.push(made ?? row);
     }
@@ -142,6 +148,26 @@ export class Layer {
   reader(below: ContentReader): ContentReader {
     return { read: (digest) => Promise.resolve(this.#bytes.get(digest) ?? below.read(digest)) };
   }
+}
+
+/** A row as its newer files have it. Names and addresses stay as they are until the operator looks. */
+function edited(row: ArtifactRow, newer: ReadonlyMap<string, Newer>): ArtifactRow {
+  const files = row.files.map((file) => replaced(file, newer.get(file.path)));
+  if (row.kind !== 'skill') return { ...row, files };
+  const fits = tooMuch(files).length === 0;
+  const said = newer.get(row.main)?.said;
+  if (said === undefined) return { ...row, files, advertised: row.advertised && fits };
+  const { frontmatter: _, ...rest } = row;
+  const { name, description, version, tags, frontmatter, unadvertised } = said;
+  return {
+    ...rest,
+    description,
+    version,
+    tags,
+    ...(frontmatter === undefined ? {} : { frontmatter }),
+    advertised: fits && unadvertised.length === 0 && name === row.name,
+    files,
+  };
 }
 
 const replaced = (file: FileRow, newer: Newer | undefined): FileRow =>

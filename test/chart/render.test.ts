@@ -205,6 +205,7 @@ describe('the operator', () => {
       '--max-total-size=2Gi',
       '--deny-cidr=10.0.0.0/8,fd00::/8',
       '--extra-ca-file=/etc/lyceum/extra-ca/ca.crt',
+      '--gateway-extra-ca=configmap/authorities/ca.crt',
       '--file-root=/files',
       '--log-level=debug',
     ])

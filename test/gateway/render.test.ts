@@ -288,3 +288,24 @@ test('a gateway with Live sources mounts exactly the keys that they need, whatev
   const without = JSON.stringify(renderDeployment(gateway, specOf({}), { ...settings, fetching }));
   assert.doesNotMatch(without, /live-secrets|"live"|proxy|deny/, 'a gateway without any has none of that');
 });
+
+test('servers with Live sources trust the authorities of the installation, from the ConfigMap or Secret that holds them', () => {
+  const live = [{ source: 'notes', secret: 'nextcloud' }];
+  const items = [{ key: 'root.pem', path: 'root.pem' }];
+  for (const [kind, volume] of [
+    ['configMap', { name: 'extra-ca', configMap: { name: 'authorities', items } }],
+    ['secret', { name: 'extra-ca', secret: { secretName: 'authorities', items } }],
+  ] as const) {
+    const fetching = { deniedCidrs: [], environment: {}, extraCa: { kind, name: 'authorities', key: 'root.pem' } };
+    // biome-ignore lint/suspicious/noExplicitAny: a manifest is looked at as a user does, by any path
+    const rendered = renderDeployment(gateway, specOf({}), { ...settings, fetching }, live) as any;
+    const pod = rendered.spec.template.spec;
+    assert.deepEqual(pod.volumes[2], volume);
+    const [server] = pod.containers;
+    const mountPath = '/etc/lyceum/extra-ca';
+    assert.deepEqual(server.volumeMounts[2], { name: 'extra-ca', mountPath, readOnly: true });
+    assert.deepEqual(server.args.slice(-2), ['--extra-ca-file', `${mountPath}/root.pem`]);
+    const without = renderDeployment(gateway, specOf({}), { ...settings, fetching });
+    assert.deepEqual(without, deployment, 'a gateway that fetches nothing trusts nobody');
+  }
+});

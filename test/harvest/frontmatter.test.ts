@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
-import { parseSkill } from '../../operator/harvest/skill.ts';
+import { parseSkill } from '../../catalogue/skill-text.ts';
 import { processorTime } from '../fixtures/processor-time.ts';
 
 const parse = (text: string | Buffer) => parseSkill(Buffer.from(text as string), true);

@@ -1,8 +1,12 @@
 // Live sources: a file that is edited in a WebDAV folder is served on the next read, whatever the server does meanwhile.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, mock, test } from 'node:test';
+import { mountedSecrets } from '../../server/live/mounted-secrets.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { skillText } from '../fixtures/operator.ts';
 import {
@@ -12,7 +16,7 @@ import {
   type WebDavServerFixture,
   webDavServerKinds,
 } from '../fixtures/webdav-server.ts';
-import { call, callTool, listUris } from '../server/support/mcp.ts';
+import { call, callTool, get, listUris } from '../server/support/mcp.ts';
 import { liveGateway } from './support.ts';
 
 const loki = 'skill://notes/loki';
@@ -103,6 +107,68 @@ for (const kind of webDavServerKinds) {
         is,
       );
       assert.equal(await gateway.read(`${loki}/a.md`), 'aa');
+    });
+
+    test('what a SKILL.md says of its skill is told as it was seen last: skills/get, skills/list, indexes', async () => {
+      await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Queries logs.'), 'skills/loki/a.md': 'a' });
+      await using gateway = await liveGateway(dav);
+      const edited =
+        '---\nname: loki\ndescription: Queries traces.\nversion: 1.10\nlicense: MIT\ntags: [traces]\n---\n# Edited\n';
+      await dav.write({ 'skills/loki/SKILL.md': edited }, 0);
+      const uri = `${loki}/SKILL.md`;
+      const frontmatter = {
+        name: 'loki',
+        description: 'Queries traces.',
+        version: 1.1,
+        license: 'MIT',
+        tags: ['traces'],
+      };
+      const entry = {
+        uri,
+        frontmatter,
+        resources: [
+          { uri, digest: sha256(edited), size: edited.length },
+          { uri: `${loki}/a.md`, digest: sha256('a'), size: 1 },
+        ],
+      };
+      const { body } = await call(gateway.server.url, 'skills/get', { uri });
+      assert.deepEqual(body.result.skill, entry);
+      assert.deepEqual((await call(gateway.server.url, 'skills/list')).body.result.skills, [entry]);
+      assert.match((await gateway.read('skill://notes'))!, /loki: Queries traces\.$/m);
+      const [listed] = JSON.parse((await gateway.read('skill://index.json'))!).skills;
+      assert.deepEqual([listed.description, listed.digest], ['Queries traces.', sha256(edited)]);
+      const wellKnown = await get(`${gateway.server.url}/.well-known/agent-skills/index.json`);
+      assert.equal(wellKnown.body.skills[0].description, 'Queries traces.');
+      assert.equal(await gateway.read(uri), edited);
+    });
+
+    const conforms = skillText('loki');
+    const refused: Record<string, string> = {
+      'no frontmatter': '# Loki\n',
+      'a frontmatter that is not closed': '---\nname: loki\ndescription: D.\n',
+      'no description': '---\nname: loki\n---\n',
+      'YAML that only a lenient reader takes': '---\nname: loki\ndescription: Use when: always\n---\n',
+      'another name than it is served under': conforms.replace('loki', 'tempo'),
+    };
+    test('a skill that does not conform any longer is read, and not told of until it conforms again', async () => {
+      await dav.write({ 'skills/loki/SKILL.md': conforms });
+      await using gateway = await liveGateway(dav);
+      const uri = `${loki}/SKILL.md`;
+      const got = async () => (await call(gateway.server.url, 'skills/get', { uri })).body;
+      const listed = async (): Promise<number> =>
+        (await call(gateway.server.url, 'skills/list')).body.result.skills.length;
+      for (const [what, text] of Object.entries(refused)) {
+        await dav.write({ 'skills/loki/SKILL.md': text }, 20);
+        pastFresh();
+        assert.equal((await got()).error?.code, -32602, what);
+        assert.equal(await listed(), 0, what);
+        assert.deepEqual(JSON.parse((await gateway.read('skill://index.json'))!).skills, [], what);
+        assert.equal(await gateway.read(loki), text, what);
+        await dav.write({ 'skills/loki/SKILL.md': `${conforms}Mended after ${what}.\n` }, 10);
+        pastFresh();
+        assert.equal((await got()).result.skill.frontmatter.description, 'What loki is for.', what);
+        assert.equal(await listed(), 1, what);
+      }
     });
 
     test('within two seconds of an answer nothing is asked; afterwards one PROPFIND, and a GET where it has moved', async () => {
@@ -345,21 +411,20 @@ describe('with Apache', () => {
     });
   }
 
-  test('a wrong Secret on the server is one failure; a mended one is used after the pause', async () => {
+  test('a wrong Secret on the server is one failure; a mended one is used at once', async () => {
     await one();
-    let password = 'canary-wrong';
-    const secretOf = async () =>
-      new Map([
-        ['username', Buffer.from(secret.username!)],
-        ['password', Buffer.from(password)],
-      ]);
-    await using gateway = await liveGateway(dav, { secretOf });
+    const mounted = await mountedSecret('canary-wrong');
+    await using gateway = await liveGateway(dav, { secretOf: mounted.secretOf });
     await dav.write({ 'skills/loki/SKILL.md': skillText('loki', 'Edited.') }, 0);
     assert.equal(await gateway.read(loki), skillText('loki'));
     assert.equal(gateway.log().find(({ level }) => level === 40)?.reason, 'AuthenticationFailed');
-    password = secret.password!;
-    pastPause();
+    dav.exchanges.length = 0;
+    assert.equal(await gateway.read(loki), skillText('loki'));
+    assert.deepEqual(dav.exchanges, [], 'the same Secret is not tried again before the pause is over');
+    await mounted.set(secret.password!);
     assert.equal(await gateway.read(loki), skillText('loki', 'Edited.'));
+    assert.equal((await gateway.health()).sources.notes.cooling, false);
+    assert.equal(gateway.log().filter(({ level }) => Number(level) >= 40).length, 1);
   });
 
   test('a file over the limit, and a main file that is empty or no text, are not taken over', async () => {
@@ -375,6 +440,17 @@ describe('with Apache', () => {
     assert.equal((await gateway.health()).sources.notes.cooling, false);
     await gateway.read(loki);
     assert.deepEqual(asked(dav).length, 2, 'what is not taken over is not transferred again and again');
+  });
+
+  test('a skill that did not conform when it was harvested is told of once it is mended upstream', async () => {
+    await dav.write({ 'skills/loki/SKILL.md': '# Loki\n' });
+    await using gateway = await liveGateway(dav);
+    const uri = `${loki}/SKILL.md`;
+    assert.equal((await call(gateway.server.url, 'skills/get', { uri })).body.error.code, -32602);
+    await dav.write({ 'skills/loki/SKILL.md': skillText('loki') }, 0);
+    pastFresh();
+    const { body } = await call(gateway.server.url, 'skills/get', { uri });
+    assert.equal(body.result.skill.frontmatter.name, 'loki');
   });
 
   test('a text that becomes binary is served as what it is', async () => {
@@ -431,6 +507,71 @@ describe('with Apache', () => {
       assert.match((await gateway.read(`skill://notes/${address}`)) ?? '', /edited\n$/, address);
     }
   });
+});
+
+/** A Secret as a pod has it mounted, that is changed as Kubernetes does, below the server's feet. */
+async function mountedSecret(password: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'lyceum-mounted-'));
+  after(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(join(folder, 'notes'));
+  await writeFile(join(folder, 'notes', 'username'), secret.username!);
+  const set = (to: string): Promise<void> => writeFile(join(folder, 'notes', 'password'), to);
+  await set(password);
+  return { secretOf: mountedSecrets(folder), set };
+}
+
+for (const kind of ['Apache with Basic', 'Apache with Digest'] as const) {
+  test(`${kind}: a password that is rotated, on the server and in the mounted Secret, costs no read an older file`, async () => {
+    const dav = await startWebDavServer(kind);
+    try {
+      const names = ['SKILL.md', 'a.md', 'b.md', 'c.md'];
+      const write = (text: string, age?: number) =>
+        dav.write(Object.fromEntries(names.map((name) => [`skills/loki/${name}`, skillText('loki', text)])), age);
+      await write('Old.');
+      const mounted = await mountedSecret(secret.password!);
+      await using gateway = await liveGateway(dav, { secretOf: mounted.secretOf });
+      assert.equal(await gateway.read(loki), skillText('loki', 'Old.'));
+      await dav.setPassword('canary-rotated');
+      await mounted.set('canary-rotated');
+      await write('Edited.', 0);
+      pastFresh();
+      const { files } = JSON.parse((await gateway.read(`${loki}/_manifest`))!);
+      const edited = sha256(skillText('loki', 'Edited.'));
+      assert.deepEqual(
+        files.map(({ hash }: { hash: string }) => hash),
+        names.map(() => edited),
+      );
+      assert.equal((await gateway.health()).sources.notes.cooling, false);
+      assert.deepEqual(
+        gateway.log().filter(({ level }) => Number(level) >= 40),
+        [],
+      );
+      assert.doesNotMatch(JSON.stringify(gateway.log()), /canary/);
+    } finally {
+      await dav.close();
+    }
+  });
+}
+
+test('a server that takes each nonce once: all files of a skill are asked for side by side, and edits are served', async () => {
+  const dav = await startWebDavServer('Apache with Digest', { oneTimeNonces: true });
+  try {
+    const names = Array.from({ length: 12 }, (_, at) => `skills/loki/${at}.md`);
+    await dav.write({
+      'skills/loki/SKILL.md': skillText('loki'),
+      ...Object.fromEntries(names.map((name) => [name, 'old'])),
+    });
+    await using gateway = await liveGateway(dav);
+    for (const text of ['edited', 'edited again']) {
+      await dav.write(Object.fromEntries(names.map((name) => [name, text])), 0);
+      pastFresh();
+      const { files } = JSON.parse((await gateway.read(`${loki}/_manifest`))!);
+      assert.deepEqual(new Set(files.slice(0, -1).map(({ hash }: { hash: string }) => hash)), new Set([sha256(text)]));
+    }
+    assert.equal((await gateway.health()).sources.notes.cooling, false);
+  } finally {
+    await dav.close();
+  }
 });
 
 test('three black holes: a first read under a second, later ones at once, one line each, others never wait', async () => {

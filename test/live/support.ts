@@ -31,6 +31,19 @@ export interface LiveOptions {
 /** The source `notes` is Live, and does not refresh by itself. */
 export async function liveGateway(dav: WebDavServerFixture, options: LiveOptions = {}): Promise<LiveGateway> {
   const operator = await OperatorFixture.start();
+  try {
+    return await gatewayOf(operator, dav, options);
+  } catch (error) {
+    await operator[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function gatewayOf(
+  operator: OperatorFixture,
+  dav: WebDavServerFixture,
+  options: LiveOptions,
+): Promise<LiveGateway> {
   operator.cluster.secrets.set('cloud', secret);
   operator.cluster.gateway('agents');
   const specs = {

@@ -69,6 +69,18 @@ test("the operator's port without the authority of its certificate, or without T
   }
 });
 
+test('what holds the authorities of the installation is named by kind, name and key', () => {
+  const of = (text: string) =>
+    settings('--volume-claim', 'catalogue', '--gateway-image', 'lyceum:1', '--gateway-extra-ca', text)?.fetching;
+  const extraCa = { kind: 'configMap', name: 'authorities', key: 'ca.crt' };
+  assert.deepEqual(of('configmap/authorities/ca.crt'), { deniedCidrs: [], environment: {}, extraCa });
+  assert.deepEqual(of('secret/a.b/root_1.pem')?.extraCa, { kind: 'secret', name: 'a.b', key: 'root_1.pem' });
+  assert.equal(of(''), undefined);
+  for (const text of ['authorities', 'configmap/authorities', 'pod/a/b', 'secret/a/../b', 'secret/A/b', 'secret//b']) {
+    assert.throws(() => of(text), /configmap\/NAME\/KEY/, text);
+  }
+});
+
 test('labels that are none are refused', () => {
   for (const text of ['app', 'app in (a)', 'a=b,', '=b', 'a=b=c']) {
     assert.throws(() => settings('--keep-together', text), /labels are written as key=value/, text);

@@ -80,7 +80,7 @@ function mcp(method: string, params: Record<string, unknown> = {}, reveals = tru
   const own: Ask = {
     what: `${method} ${JSON.stringify(params)}`,
     async answer(url, request) {
-      const { status, body } = await call(url, method, params, request);
+      const { status, body } = await call(url, method, params, { ...request, twice: true });
       return { status, body: JSON.stringify(body) };
     },
     sent,

@@ -78,8 +78,9 @@ const tagged: CatalogueFixture = {
 describe('a scope', () => {
   const suite = lifetime();
   let server: RunningServer;
-  const uris = (query: string, headers: Record<string, string> = {}) => listUris(server.url, { query, headers });
-  const read = (uri: string, query: string) => readText(server.url, uri, { query });
+  const uris = (query: string, headers: Record<string, string> = {}) =>
+    listUris(server.url, { query, headers, twice: true });
+  const read = (uri: string, query: string) => readText(server.url, uri, { query, twice: true });
 
   before(async () => {
     server = await serveCatalogue(suite, tagged);
@@ -208,8 +209,8 @@ describe('a scope', () => {
       ] as const) {
         const forbidden = 'skill://deepsource/gamma';
         const unknown = 'skill://deepsource/omega';
-        const one = await call(server.url, method, param(forbidden), { query, era });
-        const other = await call(server.url, method, param(unknown), { query, era });
+        const one = await call(server.url, method, param(forbidden), { query, era, twice: true });
+        const other = await call(server.url, method, param(unknown), { query, era, twice: true });
         assert.equal(one.status, other.status);
         assert.equal(
           JSON.stringify(one.body).replaceAll(forbidden, '*'),
@@ -249,7 +250,7 @@ describe("the gateway's own scope", () => {
       ['?scope=all&ceiling=none', {}],
     ];
     for (const [query, headers] of tricks) {
-      const options = { query, headers };
+      const options = { query, headers, twice: true };
       for (const uri of await listUris(narrow.url, options)) assert.ok(own.includes(uri), `${query} shows ${uri}`);
       for (const uri of [
         'skill://notes/diary',

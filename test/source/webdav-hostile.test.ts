@@ -1,7 +1,10 @@
 // WebDAV servers that err or lie: nothing of it becomes content, and no folder is taken for empty that is not.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { GuardedClient } from '../../upstream/guard/client.ts';
 import { webDavAddress } from '../../upstream/webdav/address.ts';
 import { Authentication } from '../../upstream/webdav/authentication.ts';
@@ -226,6 +229,43 @@ for (const [what, [reason, answer, message]] of Object.entries(wrong)) {
   });
 }
 
+test('a Digest server to which every nonce is old is asked a few times, and never again', async (t) => {
+  let nonce = 0;
+  const { url, requests } = await fake(t, {
+    'PROPFIND /dav/': (_request, response) => {
+      response
+        .writeHead(401, { 'www-authenticate': `Digest realm="x", nonce="${nonce++}", qop="auth", stale=true` })
+        .end('canary');
+      return true;
+    },
+  });
+  await assert.rejects(lookDav(url), fault('AuthenticationFailed', /spec\.secretRef/));
+  assert(requests.length <= 8, `${requests.length} requests`);
+});
+
+test('a server that takes each nonce once, and names no next one, is read whole', async (t) => {
+  const fresh = new Set<string>();
+  let nonces = 0;
+  const once =
+    (status: number, body: string): DavBehaviour =>
+    (request, response) => {
+      const nonce = / nonce="(\d+)"/.exec(request.headers.authorization ?? '')?.[1];
+      if (nonce !== undefined && fresh.delete(nonce)) response.writeHead(status).end(body);
+      else {
+        fresh.add(String(++nonces));
+        const challenge = `Digest realm="x", nonce="${nonces}", qop="auth", stale=${nonce !== undefined}`;
+        response.writeHead(401, { 'www-authenticate': challenge }).end('canary');
+      }
+      return true;
+    };
+  const names = Array.from({ length: 20 }, (_, at) => `${at}.md`);
+  const { url } = await fake(t, {
+    'PROPFIND /dav/': once(207, multistatus(folder('/dav/'), ...names.map((name) => file(`/dav/${name}`, name)))),
+    ...Object.fromEntries(names.map((name) => [`GET /dav/${name}`, once(200, name)])),
+  });
+  assert.deepEqual(await contents(url), Object.fromEntries(names.sort().map((name) => [name, name])));
+});
+
 test('a sub-folder that cannot be listed fails the look, by its name', async (t) => {
   const { url, paths } = await fake(t, {
     'PROPFIND /dav/': multistatus(folder('/dav/'), folder('/dav/sub/'), file('/dav/a.md', 'a')),
@@ -418,6 +458,31 @@ test('folders of a Nextcloud whose ETag has not moved are not listed again, but 
   assert.deepEqual(await asked(), ['/dav/', '/dav/a/', '/dav/a/x/', '/dav/m/']);
 });
 
+test('a forced look lists every folder, whatever the ETags of folders say', async (t) => {
+  const nextcloud = (href: string): string =>
+    response(
+      href,
+      propstat(
+        '<d:resourcetype><d:collection/></d:resourcetype><d:getetag>"same"</d:getetag><o:permissions xmlns:o="http://owncloud.org/ns">RGDNVCK</o:permissions>',
+      ),
+    );
+  const { url, paths, requests } = await fake(t, {
+    'PROPFIND /dav/': multistatus(nextcloud('/dav/'), nextcloud('/dav/a/')),
+    'PROPFIND /dav/a/': multistatus(nextcloud('/dav/a/'), nextcloud('/dav/a/x/')),
+    'PROPFIND /dav/a/x/': multistatus(nextcloud('/dav/a/x/'), file('/dav/a/x/1.md', 'old')),
+    'GET /dav/a/x/1.md': 'old',
+  });
+  const [memory, known] = [newMemory(), new Map<string, string>()];
+  assert.deepEqual(await contents(url, { memory, known }), { 'a/x/1.md': 'old' });
+  paths.set('PROPFIND /dav/a/x/', multistatus(nextcloud('/dav/a/x/'), file('/dav/a/x/1.md', 'new')));
+  paths.set('GET /dav/a/x/1.md', 'new');
+  assert.deepEqual(await contents(url, { memory, known }), { 'a/x/1.md': 'old' }, 'the ETags are believed');
+  requests.length = 0;
+  assert.deepEqual(await contents(url, { memory, known, force: true }), { 'a/x/1.md': 'new' });
+  const listed = new Set(requests.filter((one) => one.startsWith('PROPFIND')));
+  assert.deepEqual([...listed], ['PROPFIND /dav/ 1', 'PROPFIND /dav/a/ 1', 'PROPFIND /dav/a/x/ 1']);
+});
+
 test('a name that stands twice is one file and a problem', async (t) => {
   const { url } = await fake(t, {
     'PROPFIND /dav/': multistatus(folder('/dav/'), file('/dav/a.md', 'a'), file('/dav/%61.md', 'a')),
@@ -451,6 +516,29 @@ test('a listing of more than 16 MiB is LimitExceeded, while it streams', async (
   await assert.rejects(lookDav(url), fault('LimitExceeded'));
   assert(sent < 2 ** 25, `${sent} bytes were sent`);
 });
+
+/** As many of a piece as a listing of 16 MiB has room for. */
+const filled = (piece: string): string => piece.repeat(Math.floor((2 ** 24 - 1000) / piece.length));
+
+const swollen: Record<string, [rows: string, reason: string]> = {
+  'rows beyond 500,000, in many folders at once,': [filled(response('/x')), 'LimitExceeded'],
+  'a million propstats of one file': [
+    `<d:response><d:href>/dav/0/a</d:href>${filled('<d:propstat/>')}</d:response>`,
+    'NotFound',
+  ],
+};
+for (const [what, [rows, reason]] of Object.entries(swollen)) {
+  test(`${what} take no more memory than an operator has`, async (t) => {
+    const folders = Array.from({ length: 6 }, (_, at) => `/dav/${at}/`);
+    const { url } = await fake(t, {
+      'PROPFIND /dav/': multistatus(folder('/dav/'), ...folders.map(folder)),
+      ...Object.fromEntries(folders.map((path) => [`PROPFIND ${path}`, multistatus(folder(path), rows)])),
+    });
+    const child = join(import.meta.dirname, '../fixtures/webdav-look-child.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, ['--max-old-space-size=150', child, url]);
+    assert.equal(stdout, reason);
+  });
+}
 
 test('what is said of one file is at most 1 MiB', async (t) => {
   const long = `${multistatus(file('/dav/a.md', 'a'))}${' '.repeat(2 ** 20)}`;

@@ -230,6 +230,23 @@ test('a Digest nonce that grows old is renewed while a look goes on', async () =
   }
 });
 
+test('a server that takes each nonce once is read whole, though folders and files are asked for side by side', async () => {
+  const server = await startWebDavServer('Apache with Digest', { oneTimeNonces: true });
+  try {
+    const paths = Array.from({ length: 40 }, (_, at) => `${at % 10}/${at % 4}/${at}.md`);
+    await server.write(Object.fromEntries(paths.map((path) => [path, path])));
+    const memory = newMemory();
+    const found = await lookDav(server.sourceUrl(), { memory });
+    assert.deepEqual([...found.files.keys()].sort(), paths.sort());
+    const refused = server.exchanges.filter(({ status }) => status === 401).length;
+    assert(refused > 1, 'it refuses a nonce that was taken');
+    assert(server.exchanges.length < 2 * asked(server).length, `${refused} of ${server.exchanges.length} were refused`);
+    assert.equal(await probeDav(server.sourceUrl(), { memory }), found.revision);
+  } finally {
+    await server.close();
+  }
+});
+
 /** The lifetime of a nonce is two seconds, in whole ones. */
 const pastNonce = () => new Promise((resolve) => setTimeout(resolve, 3100));
 

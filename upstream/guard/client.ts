@@ -27,9 +27,9 @@ export interface Credential {
   /** The Authorization header, or what makes one for each request; undefined for none. */
   header: string | ((method: GuardedMethod, url: URL) => string | undefined);
   /**
-   * Told the challenges of a 401 of that origin (WWW-Authenticate, one a header line).
+   * Told the challenges of each 401 of that origin (WWW-Authenticate, one a header line).
    * @param shown the header that the request had; undefined for none
-   * @returns true when `header` has something else to show now: the request is then made once more
+   * @returns true when `header` has something else to show now: the request is then made once more, and once behind each redirect
    */
   challenged?(challenges: readonly string[], shown: string | undefined): boolean;
 }
@@ -129,13 +129,13 @@ export class GuardedClient {
         };
       }
       discard();
-      if (
-        status === 401 &&
-        !askedAgain &&
-        credential?.challenged?.(lines(answer.headers['www-authenticate']), authorization) === true
-      ) {
-        askedAgain = true;
-        continue;
+      if (status === 401) {
+        const challenges = lines(answer.headers['www-authenticate']);
+        const hasMore = credential?.challenged?.(challenges, authorization) === true;
+        if (hasMore && !askedAgain) {
+          askedAgain = true;
+          continue;
+        }
       }
       if (!redirects.has(status)) throw statusFault(name, status, single(answer.headers['retry-after']));
       if (hop === redirectCap) {
@@ -148,6 +148,7 @@ export class GuardedClient {
         );
       }
       url = target(url, answer.headers.location, name);
+      askedAgain = false;
       hop++;
     }
   }

@@ -33,6 +33,8 @@ export interface Listed {
   server: string;
   /** What messages call the folder. */
   folder: string;
+  /** Told of each thing that is listed, before anything of it is kept. */
+  counted(): void;
 }
 
 /** Statuses of a row that say: there is something here, and you may not see it. Any other failure makes a listing incomplete. */
@@ -51,11 +53,12 @@ export class FolderListing {
 
   /** @throws UpstreamFault where a row shows that the listing is not whole, or not one of this folder */
   add(response: DavResponse): void {
-    const { hrefPath, host, server, folder } = this.#listed;
+    const { hrefPath, host, server, folder, counted } = this.#listed;
     if (response.hrefs.length === 0)
       throw new UpstreamFault('UpstreamInvalid', `${server} lists something without a name in ${folder}`);
     for (const href of response.hrefs) {
       const place = placeOf(href, hrefPath, host);
+      if (place.at === 'nowhere' || place.at === 'child') counted();
       if (place.at === 'nowhere') {
         this.remarks.push({
           reason: 'BadFileName',

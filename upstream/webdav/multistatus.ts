@@ -20,6 +20,8 @@ export class NoMultistatus extends Error {}
 const dav = 'DAV:';
 const ownCloud = 'http://owncloud.org/ns';
 const deepest = 64;
+/** Names of one response; those of a listing have one each. */
+const mostHrefs = 64;
 /** Characters that are parsed in one go. */
 const slice = 16_384;
 /** Characters that XML cannot hold; what a name has of them is seen where the href is read. */
@@ -64,6 +66,13 @@ interface Propstat {
   properties: Map<string, string>;
 }
 
+/** What the propstats of a response have said so far. */
+interface Gathered extends DavResponse {
+  properties: Map<string, string>;
+}
+
+const asked: ReadonlySet<string> = new Set([...askedProperties, 'oc:permissions']);
+
 class Reading {
   readonly #take: (response: DavResponse) => void;
   readonly #parser = new SaxesParser({ xmlns: true, position: false });
@@ -71,7 +80,7 @@ class Reading {
   readonly #open: string[] = [];
   #fault: Error | undefined;
   #text: string | undefined;
-  #response: { hrefs: string[]; status: number | undefined; propstats: Propstat[] } | undefined;
+  #response: Gathered | undefined;
   #propstat: Propstat | undefined;
   #isMultistatus = false;
 
@@ -112,7 +121,15 @@ class Reading {
     else if (depth === 1) this.#fail(new NoMultistatus('it is no multistatus'));
     if (depth > deepest) this.#fail(new NoMultistatus('its elements lie too deep'));
     this.#text = undefined;
-    if (depth === 2 && name === 'response') this.#response = { hrefs: [], status: undefined, propstats: [] };
+    if (depth === 2 && name === 'response') {
+      this.#response = {
+        hrefs: [],
+        status: undefined,
+        collection: undefined,
+        refused: undefined,
+        properties: new Map(),
+      };
+    }
     if (this.#response === undefined) return;
     const [, , third, fourth, fifth] = this.#open;
     if (depth === 3 && name === 'propstat') {
@@ -136,34 +153,32 @@ class Reading {
     const [response, propstat] = [this.#response, this.#propstat];
     if (response === undefined) return;
     if (propstat !== undefined) {
-      if (depth === 5 && text) propstat.properties.set(name, text);
+      if (depth === 5 && text && asked.has(name)) propstat.properties.set(name, text);
       if (depth === 4 && name === 'status' && text !== undefined) propstat.status = statusOf(text);
       if (depth === 3) {
-        response.propstats.push(propstat);
+        gather(response, propstat);
         this.#propstat = undefined;
       }
       return;
     }
-    if (depth === 3 && name === 'href' && text) response.hrefs.push(text);
+    if (depth === 3 && name === 'href' && text) {
+      if (response.hrefs.length === mostHrefs) this.#fail(new NoMultistatus('one of its rows has too many names'));
+      response.hrefs.push(text);
+    }
     if (depth === 3 && name === 'status' && text !== undefined) response.status = statusOf(text);
     if (depth === 2) {
       this.#response = undefined;
-      this.#take(whole(response));
+      this.#take(response.collection === undefined ? response : { ...response, refused: undefined });
     }
   }
 }
 
-function whole({ hrefs, status, propstats }: { hrefs: string[]; status: number | undefined; propstats: Propstat[] }) {
-  const properties = new Map<string, string>();
-  let collection: boolean | undefined;
-  let refused: number | undefined;
-  for (const propstat of propstats) {
-    if (propstat.status !== undefined && propstat.status >= 200 && propstat.status <= 299) {
-      collection ??= propstat.collection;
-      for (const [name, text] of propstat.properties) if (!properties.has(name)) properties.set(name, text);
-    } else if (propstat.collection !== undefined) refused = propstat.status ?? 500;
-  }
-  return { hrefs, status, collection, refused: collection === undefined ? refused : undefined, properties };
+/** Of two propstats that are a success, the first has the right. */
+function gather(response: Gathered, { status, collection, properties }: Propstat): void {
+  if (status !== undefined && status >= 200 && status <= 299) {
+    response.collection ??= collection;
+    for (const [name, text] of properties) if (!response.properties.has(name)) response.properties.set(name, text);
+  } else if (collection !== undefined) response.refused = status ?? 500;
 }
 
 const statusOf = (line: string): number => Number(/^HTTP\/\d+(?:\.\d+)?\s+(\d{3})\b/.exec(line)?.[1] ?? 500);

@@ -4,7 +4,7 @@ import { UpstreamFault } from '../fault.ts';
 import type { GuardedClient, GuardedRequest, GuardedResponse } from '../guard/client.ts';
 import { newPace } from '../pace.ts';
 import { fileUrl, folderUrl } from './address.ts';
-import type { Authentication } from './authentication.ts';
+import type { Authentication, RequestCredential } from './authentication.ts';
 import { partsOf } from './href.ts';
 import { type Entry, FolderListing, type Remark } from './listing.ts';
 import { NoMultistatus, propfindBody, readMultistatus } from './multistatus.ts';
@@ -36,6 +36,9 @@ export class WebDavServer {
   readonly #options: WebDavServerOptions;
   /** The first request, which finds out how the server wants to be shown a password. */
   #deciding: Promise<void> | undefined;
+  /** The server takes each nonce once, so each request waits for the answer to the one before. */
+  #isInTurn = false;
+  #last: Promise<void> = Promise.resolve();
 
   constructor(options: WebDavServerOptions) {
     this.#options = options;
@@ -49,9 +52,10 @@ export class WebDavServer {
   /**
    * @param path below the source's folder, `` for itself
    * @param known the hash of the listing that is known
+   * @param counted told of each thing that is listed, as it is read; what it throws ends the reading
    * @throws UpstreamFault; the signal's reason
    */
-  async list(path: string, known: string | undefined, signal: AbortSignal): Promise<FolderAnswer> {
+  async list(path: string, known: string | undefined, signal: AbortSignal, counted: () => void): Promise<FolderAnswer> {
     const { response, chunks, hash } = await this.#propfind(folderUrl(this.#options.url, path), 1, signal);
     const at = timeOf(response);
     if (hash === known) return { hash, at, listing: undefined };
@@ -60,6 +64,7 @@ export class WebDavServer {
       host: response.url.host,
       server: this.name,
       folder: called(path),
+      counted,
     });
     await this.#parse(chunks, signal, path, (answer) => listing.add(answer));
     listing.end();
@@ -79,6 +84,7 @@ export class WebDavServer {
       host: response.url.host,
       server: this.name,
       folder: called(path),
+      counted: () => {},
     });
     await this.#parse(chunks, signal, path, (answer) => listing.add(answer));
     const entry = listing.entries.get(parts.at(-1) ?? '');
@@ -191,32 +197,61 @@ export class WebDavServer {
   }
 
   /** Shows the password as the server asked, and to a server that did not ask as well: it may show more then. */
-  async #request(request: Omit<GuardedRequest, 'credential' | 'received' | 'name'>): Promise<GuardedResponse> {
-    const { client, authentication, received } = this.#options;
-    const send = () => client.request({ ...request, name: this.name, credential: authentication, received });
+  async #request(request: Asked): Promise<GuardedResponse> {
+    const { authentication } = this.#options;
     if (authentication.undecided && this.#deciding !== undefined) await this.#deciding;
-    let response: GuardedResponse | undefined;
-    if (authentication.undecided) {
-      const first = send();
-      this.#deciding = first.then(
-        () => undefined,
-        () => undefined,
-      );
-      response = await first.catch((error: unknown) => {
-        if (!authentication.undecided || !(error instanceof UpstreamFault) || !refusals.has(error.reason)) throw error;
-        return undefined;
-      });
-      if (authentication.undecided) {
-        response?.discard();
-        response = undefined;
-        authentication.useBasic();
+    if (!authentication.undecided) return this.#send(request);
+    const first = this.#send(request);
+    this.#deciding = first.then(
+      () => undefined,
+      () => undefined,
+    );
+    const response = await first.catch((error: unknown) => {
+      if (!authentication.undecided || !(error instanceof UpstreamFault) || !refusals.has(error.reason)) throw error;
+      return undefined;
+    });
+    if (response !== undefined && !authentication.undecided) return response;
+    response?.discard();
+    authentication.useBasic();
+    return this.#send(request);
+  }
+
+  /** Where others have used up this request's nonce, requests go one after the other from then on, this one again among them. */
+  async #send(request: Asked): Promise<GuardedResponse> {
+    for (let times = 1; ; times++) {
+      const credential = this.#options.authentication.forRequest();
+      try {
+        return await this.#inTurn(() => this.#sendOnce(request, credential));
+      } catch (error) {
+        if (!credential.outrun || times === mostTimes) throw error;
+        this.#isInTurn = true;
       }
     }
-    response ??= await send();
-    authentication.accepted();
+  }
+
+  async #sendOnce(request: Asked, credential: RequestCredential): Promise<GuardedResponse> {
+    const { client, received } = this.#options;
+    const response = await client.request({ ...request, name: this.name, credential, received });
+    const info = response.headers['authentication-info'];
+    credential.accepted(typeof info === 'string' ? info : undefined);
     return response;
   }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#isInTurn) return work();
+    const turn = this.#last.then(work);
+    this.#last = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    return turn;
+  }
 }
+
+type Asked = Omit<GuardedRequest, 'credential' | 'received' | 'name'>;
+
+/** A server that takes each nonce once is asked so often, until what was under way beside is over. */
+const mostTimes = 4;
 
 /** What servers answer to somebody whom they have not asked who he is. */
 const refusals: ReadonlySet<string> = new Set(['AccessDenied', 'NotFound', 'UpstreamInvalid']);

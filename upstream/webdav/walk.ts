@@ -24,16 +24,20 @@ const together = 6;
 /** Never harvested, and often large. */
 const passedOver: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
+export type Folders = ReadonlyMap<string, Folder>;
+
 /**
  * @param start the folder to begin with, `` for the source's own
  * @param known folders as they were before: an equal listing is not parsed again
+ * @param believed those of them that are not listed again where the server's deep ETags say that nothing in them has moved
  * @returns folders by path
- * @throws UpstreamFault; LimitExceeded beyond `treeCaps`; the signal's reason
+ * @throws UpstreamFault; LimitExceeded beyond `treeCaps`, while listings are read; the signal's reason
  */
 export async function walkFolders(
   server: WebDavServer,
   start: string,
-  known: ReadonlyMap<string, Folder>,
+  known: Folders,
+  believed: Folders,
   signal: AbortSignal,
 ): Promise<Map<string, WalkedFolder>> {
   const stop = new AbortController();
@@ -42,14 +46,17 @@ export async function walkFolders(
   const folders = new Map<string, WalkedFolder>();
   const open: string[] = [start];
   let entries = 0;
+  const count = (more = 1): void => {
+    entries += more;
+    if (entries > treeCaps.entries) throw beyond(`${treeCaps.entries} entries`);
+  };
 
   const visit = async (path: string): Promise<void> => {
     const before = known.get(path);
-    const { hash, at, listing } = await server.list(path, before?.hash, both);
+    const { hash, at, listing } = await server.list(path, before?.hash, both, count);
     const folder: WalkedFolder = { hash, at, ...(listing ?? before!) };
+    if (listing === undefined) count(folder.entries.length + folder.remarks.length);
     if (folder.entries.length === 0) await checkEmptied(server, path, before, both);
-    entries += folder.entries.length + folder.remarks.length;
-    if (entries > treeCaps.entries) throw beyond(`${treeCaps.entries} entries`);
     folders.set(path, folder);
     for (const { name } of folder.remarks) if (name !== undefined) checkPath(join(path, name));
     const entriesBefore = new Map(before?.entries.map((entry) => [entry.name, entry]));
@@ -58,11 +65,11 @@ export async function walkFolders(
       const below = join(path, entry.name);
       checkPath(below);
       if (!entry.folder || passedOver.has(entry.name)) continue;
-      const same = isUnchanged(entriesBefore.get(entry.name), entry) ? knownBelow(below, known) : undefined;
+      const same = isUnchanged(entriesBefore.get(entry.name), entry) ? knownBelow(below, believed) : undefined;
       if (same === undefined) open.push(below);
       for (const [inner, listed] of same ?? []) {
         await pace();
-        entries += listed.entries.length;
+        count(listed.entries.length);
         folders.set(inner, { ...listed, at });
       }
     }
@@ -90,7 +97,7 @@ const isUnchanged = (before: Entry | undefined, { deep, etag }: Entry): boolean 
   deep === true && before?.deep === true && isStrong(etag) && before.etag === etag;
 
 /** A folder and all below it as they were; undefined where that is not known, or not told by the folder's own ETag. */
-function knownBelow(path: string, known: ReadonlyMap<string, Folder>): Map<string, Folder> | undefined {
+function knownBelow(path: string, known: Folders): Map<string, Folder> | undefined {
   const found = new Map<string, Folder>();
   const open = [path];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {

@@ -18,6 +18,11 @@
 {{- end }}
 - --gateway-image-pull-secrets={{ join "," $names }}
 {{- end }}
+{{- with .Values.extraCa }}
+{{- if or .configMap .secret }}
+- --gateway-extra-ca={{ if .configMap }}configmap/{{ .configMap }}{{ else }}secret/{{ .secret }}{{ end }}/{{ .key }}
+{{- end }}
+{{- end }}
 {{- else }}
 - --sidecar-gateway={{ .Release.Namespace }}/{{ .Values.sidecar.gateway }}
 {{- end }}

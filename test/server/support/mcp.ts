@@ -1,4 +1,5 @@
 // MCP spoken by hand over HTTP, in both eras: what is sent and what comes back is seen as it is.
+import assert from 'node:assert/strict';
 import type { Row } from '../../../server/answers/listing.ts';
 
 export interface Reply {
@@ -12,6 +13,8 @@ export interface CallOptions {
   query?: string;
   headers?: Record<string, string>;
   era?: 'modern' | 'legacy';
+  /** Asks once more, as many do, and wants the same: that answer is a kept one, where answers are kept. */
+  twice?: boolean;
 }
 
 const modernVersion = '2026-07-28';
@@ -25,7 +28,7 @@ export async function call(
   url: string,
   method: string,
   params: Record<string, unknown> = {},
-  { query = '', headers = {}, era = 'modern' }: CallOptions = {},
+  { query = '', headers = {}, era = 'modern', twice = false }: CallOptions = {},
 ): Promise<Reply> {
   const named =
     method === 'resources/read' ? params.uri : ['tools/call', 'prompts/get'].includes(method) ? params.name : undefined;
@@ -37,16 +40,22 @@ export async function call(
           'mcp-method': method,
           ...(named ? { 'mcp-name': headerText(named) } : {}),
         };
-  return await post(
-    `${url}/mcp${query}`,
-    JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method,
-      params: era === 'legacy' ? params : { _meta: envelope, ...params },
-    }),
-    { accept: 'application/json, text/event-stream', ...protocol, ...headers },
-  );
+  const ask = () =>
+    post(
+      `${url}/mcp${query}`,
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        params: era === 'legacy' ? params : { _meta: envelope, ...params },
+      }),
+      { accept: 'application/json, text/event-stream', ...protocol, ...headers },
+    );
+  const reply = await ask();
+  if (!twice) return reply;
+  const { status, body } = await ask();
+  assert.deepEqual({ status, body }, { status: reply.status, body: reply.body });
+  return reply;
 }
 
 /** Header values that are not plain ASCII go as base64, as the protocol says. */

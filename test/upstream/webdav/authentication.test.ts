@@ -36,15 +36,19 @@ test('a hostile header of any length costs nothing', () => {
 });
 
 describe('authentication', () => {
+  /** A server's credential once its first request was challenged and answered anew. */
   const of = (username: string, password: string, ...lines: string[]) => {
     const authentication = new Authentication(url, username, password);
-    assert.equal(authentication.header('GET', url), undefined, 'nothing is shown unasked');
-    assert.equal(authentication.challenged(lines, undefined), true);
+    const first = authentication.forRequest();
+    assert.equal(first.header('GET', url), undefined, 'nothing is shown unasked');
+    assert.equal(first.challenged(lines, undefined), true);
     return authentication;
   };
+  const shownBy = (authentication: Authentication, method: 'GET' | 'PROPFIND' = 'GET') =>
+    authentication.forRequest().header(method, url)!;
 
   test('Basic is UTF-8', () => {
-    const header = of('jörg', '€:x', 'Basic realm="x"').header('GET', url);
+    const header = shownBy(of('jörg', '€:x', 'Basic realm="x"'));
     assert.equal(header, `Basic ${Buffer.from('jörg:€:x').toString('base64')}`);
   });
 
@@ -58,7 +62,7 @@ describe('authentication', () => {
       ['00000001', 'PROPFIND'],
       ['00000002', 'GET'],
     ] as const) {
-      const header = Buffer.from(authentication.header(method, url)!, 'latin1').toString();
+      const header = Buffer.from(shownBy(authentication, method), 'latin1').toString();
       const cnonce = parameter(header, 'cnonce');
       const expected = md5(
         [md5('jörg:files:pä'), 'abc', count, cnonce, 'auth', md5(`${method}:/files/a%20b/`)].join(':'),
@@ -72,27 +76,59 @@ describe('authentication', () => {
 
   test('Digest goes before Basic, MD5 before what Lyceum does not have', () => {
     const lines = ['Basic realm="x"', 'Digest realm="x", nonce="s", algorithm=SHA-256', 'Digest realm="x", nonce="m"'];
-    assert.equal(parameter(of('u', 'p', ...lines).header('GET', url)!, ' nonce'), 'm');
-    assert.match(of('u', 'p', lines[0]!, lines[1]!).header('GET', url)!, /^Basic /);
-    assert.throws(() => new Authentication(url, 'u', 'p').challenged([lines[1]!], undefined), UpstreamFault);
+    assert.equal(parameter(shownBy(of('u', 'p', ...lines)), ' nonce'), 'm');
+    assert.match(shownBy(of('u', 'p', lines[0]!, lines[1]!)), /^Basic /);
+    const request = new Authentication(url, 'u', 'p').forRequest();
+    assert.throws(() => request.challenged([lines[1]!], undefined), UpstreamFault);
   });
+
+  /** A request that is refused with a challenge: whether it has more to show, and the nonce that it shows then. */
+  const refused = (authentication: Authentication, line: string) => {
+    const request = authentication.forRequest();
+    const again = request.challenged([line], request.header('GET', url));
+    return { again, request, nonce: again ? parameter(request.header('GET', url)!, ' nonce') : undefined };
+  };
 
   test('a password that is refused is not shown again, an old nonce is replaced', () => {
     const basic = of('u', 'p', 'Basic realm="x"');
-    basic.accepted();
-    assert.equal(basic.challenged(['Basic realm="x"'], basic.header('GET', url)), false);
+    basic.forRequest().accepted(undefined);
+    assert.equal(refused(basic, 'Basic realm="x"').again, false);
     const digest = of('u', 'p', 'Digest realm="x", nonce="1"');
-    const again = (line: string) => digest.challenged([line], digest.header('GET', url));
-    assert.equal(again('Digest realm="x", nonce="2"'), false, 'it was never taken');
-    assert.equal(again('Digest realm="x", nonce="2", stale=TRUE'), true);
-    digest.accepted();
-    const old = digest.header('GET', url);
-    assert.equal(again('Digest realm="x", nonce="3"'), true, 'it was taken once');
-    assert.equal(parameter(digest.header('GET', url)!, ' nonce'), '3');
-    assert.equal(again('Basic realm="x"'), false, 'no way back to a password in the clear');
-    assert.equal(digest.challenged(['Digest realm="x", nonce="4"'], old), true, 'others have learned a newer nonce');
-    assert.equal(parameter(digest.header('GET', url)!, ' nonce'), '3');
-    assert.equal(digest.challenged(['Digest realm="x", nonce="4"'], undefined), true, 'it was asked before');
+    assert.equal(refused(digest, 'Digest realm="x", nonce="2"').again, false, 'it was never taken');
+    assert.equal(refused(digest, 'Digest realm="x", nonce="2", stale=TRUE').nonce, '2');
+    digest.forRequest().accepted(undefined);
+    const { request, nonce } = refused(digest, 'Digest realm="x", nonce="3"');
+    assert.equal(nonce, '3', 'it was taken once');
+    assert.equal(parameter(shownBy(digest), ' nonce'), '1', 'nobody else shows a nonce that nobody has taken yet');
+    request.accepted(undefined);
+    assert.equal(parameter(shownBy(digest), ' nonce'), '3');
+    assert.equal(refused(digest, 'Basic realm="x"').again, false, 'no way back to a password in the clear');
+  });
+
+  test('each request answers to its own challenge, whatever others have learned meanwhile', () => {
+    const digest = of('u', 'p', 'Digest realm="x", nonce="1"');
+    const [a, b, c] = [digest.forRequest(), digest.forRequest(), digest.forRequest()];
+    const shown = [a, b].map((request) => request.header('GET', url));
+    assert.equal(a.challenged(['Digest realm="x", nonce="2", stale=true'], shown[0]), true);
+    assert.equal(b.challenged(['Digest realm="x", nonce="3", stale=true'], shown[1]), true);
+    assert.equal(c.challenged(['Digest realm="x", nonce="4"'], undefined), true, 'it was asked before');
+    const nonces = [a, b, c].map((request) => parameter(request.header('GET', url)!, ' nonce'));
+    assert.deepEqual(nonces, ['2', '3', '4']);
+    assert.equal(a.outrun, false);
+    a.challenged(['Digest realm="x", nonce="5", stale=true'], a.header('GET', url));
+    assert.equal(a.outrun, true, 'a nonce that nobody else was given was used up');
+  });
+
+  test('the nonce that an answer names for the next request is shown next, but for sessions', () => {
+    const digest = of('u', 'p', 'Digest realm="x", nonce="1", qop="auth"');
+    shownBy(digest);
+    digest.forRequest().accepted('rspauth="aa", qop=auth, nextnonce="2=="');
+    const next = shownBy(digest);
+    assert.match(next, / nonce="2=="/);
+    assert.equal(parameter(next, 'nc'), '00000001');
+    const session = of('u', 'p', 'Digest realm="x", nonce="1", qop="auth", algorithm=MD5-sess');
+    session.forRequest().accepted('nextnonce="2"');
+    assert.equal(parameter(shownBy(session), ' nonce'), '1');
   });
 
   test('what Digest cannot carry is said', () => {
@@ -102,7 +138,8 @@ describe('authentication', () => {
       ['a', 'x\\"y'],
     ]) {
       const lines = [`Digest realm="${realm}", nonce="n"`];
-      assert.throws(() => new Authentication(url, username!, 'p').challenged(lines, undefined), /no quotation mark/);
+      const request = new Authentication(url, username!, 'p').forRequest();
+      assert.throws(() => request.challenged(lines, undefined), /no quotation mark/);
     }
   });
 });

@@ -1,7 +1,7 @@
 // YAML of a frontmatter, strictly: one parse, two readings. Bounded in time and size, whatever is written.
 
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
-import { lineAt } from '../../catalogue/frontmatter.ts';
+import { lineAt } from './frontmatter.ts';
 
 /** Every scalar as it was written: `1.10` stays `1.10`. */
 export type Text = string | Text[] | Map<string, Text>;

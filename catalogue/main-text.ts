@@ -1,8 +1,8 @@
 // What every main file has in common: text, a frontmatter that is read strictly or as it seems to be meant, its fields. Pure.
-import { splitFrontmatter } from '../../catalogue/frontmatter.ts';
-import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import type { Finding } from './finding.ts';
+import { splitFrontmatter } from './frontmatter.ts';
 import { readLeniently } from './lenient-yaml.ts';
+import type { ArtifactRow } from './source-catalogue.ts';
 import { readYaml, type Text, type YamlFault, type YamlFields } from './yaml.ts';
 
 /** What a main file says, whatever its kind. */

@@ -1,5 +1,4 @@
 // What a SKILL.md says: name, description, version, tags, and why clients would refuse it. Pure.
-import { isSkillName } from '../../catalogue/names.ts';
 import type { Finding } from './finding.ts';
 import {
   commonFields,
@@ -14,8 +13,23 @@ import {
   scalar,
   unclosedFinding,
 } from './main-text.ts';
+import { isSkillName } from './names.ts';
+import type { FileRow } from './source-catalogue.ts';
 
 const longestCompatibility = 500;
+
+/** What a skill may hold and still be advertised: clients fetch it whole. */
+const mostFiles = 512;
+const mostBytes = 16 * 1024 * 1024;
+
+/** Why a skill with these files is not advertised, whatever it says. */
+export function tooMuch(files: readonly Pick<FileRow, 'size'>[]): string[] {
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  return [
+    ...(files.length > mostFiles ? [`it has more than ${mostFiles} files`] : []),
+    ...(size > mostBytes ? [`it has more than ${mostBytes / 1024 / 1024} MiB`] : []),
+  ];
+}
 
 type MainFields = Extract<MainText, { kind: 'fields' }>;
 
