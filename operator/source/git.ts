@@ -4,6 +4,7 @@ import { type Problem, problem } from '../../catalogue/problem.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
 import { gitAddress } from '../../upstream/git/address.ts';
 import { credentialsFrom } from '../../upstream/git/credentials.ts';
+import { tipOfCommit, wantedReference } from '../../upstream/git/references.ts';
 import { type GitRepository, openRepository } from '../../upstream/git/repository.ts';
 import { decodeTreeMemory, encodeTreeMemory } from '../../upstream/git/tree-memory.ts';
 import type { Walked } from '../../upstream/git/walk.ts';
@@ -39,6 +40,7 @@ export function openGitSource(
   if (!credentials.ok) {
     throw new SourceFault('SecretNotFound', `the Secret of spec.secretRef lacks ${credentials.missing}`);
   }
+  const wanted = wantedReference(ref);
   const own = credentials.ca === undefined ? undefined : guard.withCa(credentials.ca);
   let opened: Promise<GitRepository> | undefined;
   const repository = (): Promise<GitRepository> => {
@@ -57,7 +59,9 @@ export function openGitSource(
     return opened;
   };
   return {
-    probe: async () => (await repository()).tip.revision,
+    // A commit's full name means that commit for ever: nobody has to be asked.
+    probe: async () =>
+      wanted.kind === 'commit' ? tipOfCommit(wanted.oid).revision : (await repository()).tip.revision,
     open: async () => openTree(await repository(), context),
     close: async () => {
       const left = await opened?.catch(() => undefined);

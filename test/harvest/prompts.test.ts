@@ -405,3 +405,9 @@ test('problems of prompts never repeat what a file says, but for the word of a p
   assert.ok(result.problems.length > 0);
   assert.doesNotMatch(JSON.stringify(result.problems), /hunter2/);
 });
+
+test('a source without a folder of prompts has none, and that is no fault', async () => {
+  const skill = '---\nname: a\ndescription: Does a.\n---\nDo it.\n';
+  const result = await harvested({ 'skills/a/SKILL.md': skill });
+  assert.deepEqual([result.counts.prompts, result.counts.skills, told(result)], [0, 1, []]);
+});

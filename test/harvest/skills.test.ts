@@ -307,3 +307,49 @@ test('links that escape or lead nowhere are told where the harvest looks, and no
   );
   assert.deepEqual(told(result), ['LinkBroken p/skills/b', 'LinkEscapes p/skills/a/out']);
 });
+
+test('none of the five skill roots is a group', async () => {
+  const result = await harvested(
+    skills('.agents/skills/a/SKILL.md', '.claude/skills/b/SKILL.md', '.github/skills/c/SKILL.md', 'skills/d/SKILL.md'),
+  );
+  assert.deepEqual(
+    result.artifacts.map(({ address, group }) => [address, group]),
+    ['a', 'b', 'c', 'd'].map((address) => [address, undefined]),
+  );
+  const [root] = (await harvested(skills('e/SKILL.md'), { include: { skills: ['*/SKILL.md'] } })).artifacts;
+  assert.deepEqual([root!.address, root!.group], ['e', undefined]);
+});
+
+test('a glob that no spec may have leads out of nothing', async () => {
+  const files: Files = { ...skills('p/skills/a/SKILL.md', 'skills/b/SKILL.md'), 'secret.md': 's' };
+  const out = ['../**', '../*.md', 'skills/../../**', '/**', '/etc/*', '../skills/b/SKILL.md'];
+  const inside = { skills: ['skills/*', ...out], prompts: out, rules: out, profiles: out, files: out };
+  const result = await harvested(files, { subdirectory: 'p', include: inside });
+  assert.deepEqual(
+    result.artifacts.map(({ folder }) => folder),
+    ['skills/a'],
+  );
+  assert.deepEqual(result.files, []);
+});
+
+test('a link out of the source is in no manifest and is no file of the pack', async () => {
+  const files: Files = {
+    ...skills('skills/a/SKILL.md'),
+    'skills/a/kept.md': 'k',
+    'skills/a/passwd': { link: '../../../etc/passwd' },
+    'skills/a/folder': { link: '/etc' },
+    'shared/a.md': 'a',
+    'shared/out.md': { link: '../../out.md' },
+  };
+  const result = await harvested(files, { include: { files: ['shared/**'] } });
+  assert.deepEqual(filePaths(result, 'a'), ['SKILL.md', 'kept.md']);
+  assert.deepEqual(
+    result.files.map(({ path }) => path),
+    ['shared/a.md'],
+  );
+  assert.deepEqual(told(result), [
+    'LinkEscapes shared/out.md',
+    'LinkEscapes skills/a/folder',
+    'LinkEscapes skills/a/passwd',
+  ]);
+});

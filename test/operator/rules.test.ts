@@ -54,6 +54,14 @@ const serves = (operator: OperatorFixture, source: string, wanted: string[]): Pr
     (list) => list.join() === wanted.join(),
   );
 
+/** The gateway's own status follows its index.json. */
+const gatewaySays = (operator: OperatorFixture, wanted: string): Promise<unknown> =>
+  eventually(
+    `the gateway says ${wanted}`,
+    () => operator.cluster.condition('gateways', 'agents', 'SourcesReady'),
+    (is) => is === wanted,
+  );
+
 /** Every file of the volume with what would move if it were written again. */
 async function volumeFiles(folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
@@ -125,6 +133,7 @@ test('nothing changed means nothing done: no content, no file, no status, no eve
     () => served(operator, 'pack'),
     (list) => list.length === 2,
   );
+  await gatewaySays(operator, 'True/AllReady');
   const [files, writes, events] = [
     await volumeFiles(operator.volume),
     operator.cluster.statusWrites,
@@ -425,4 +434,96 @@ test('a gateway exists on the volume as soon as it is applied, and says which so
   );
   assert.equal(operator.cluster.condition('gateways', 'agents', 'SourcesReady'), 'False/SourcesMissing');
   assert.deepEqual((await operator.index()).sources, []);
+});
+
+test('what fails the same way again changes nothing: no file, no generation, no status, no event', async () => {
+  await using operator = await OperatorFixture.start();
+  const { fixture, url, commit } = await repository(two);
+  operator.cluster.gateway('agents');
+  operator.cluster.source('pack', { spec: { url, refresh: '5s' } });
+  await ready(operator, 'pack');
+  await fixture.reference('refs/heads/main', '1'.repeat(40));
+  const state = async () => (await operator.index()).sources[0]?.state;
+  await eventually('stale', state, (now) => now === 'stale');
+  await gatewaySays(operator, 'False/SourcesStale');
+  const { generation } = await operator.index();
+  const seen = async () => [await volumeFiles(operator.volume), operator.cluster.statusWrites, operator.cluster.events];
+  const before = structuredClone(await seen());
+  git.exchanges.length = 0;
+  await eventually('it failed twice more', () => git.exchanges.length >= 4);
+  assert.deepEqual(await seen(), before);
+  assert.equal((await operator.index()).generation, generation);
+  await serves(operator, 'pack', ['one', 'two']);
+  await fixture.reference('refs/heads/main', commit);
+});
+
+test('an operator that starts while upstream is away serves the last good of before, and says that it is stale', async () => {
+  await using operator = await OperatorFixture.start();
+  const { fixture, url, commit } = await repository(two);
+  const steady = await repository({ 'skills/three/SKILL.md': skillText('three') });
+  operator.cluster.gateway('agents');
+  operator.cluster.source('pack', { spec: { url, refresh: '5s' } });
+  operator.cluster.source('steady', { spec: { url: steady.url } });
+  await Promise.all([ready(operator, 'pack'), ready(operator, 'steady')]);
+  await fixture.reference('refs/heads/main', '1'.repeat(40));
+  const stateOf = async (source: string) => (await operator.index()).sources.find(({ name }) => name === source)?.state;
+  await eventually('stale', async () => (await stateOf('pack')) === 'stale');
+  await operator.stop();
+  git.exchanges.length = 0;
+  await operator.start();
+  await eventually('it was asked again', () => git.exchanges.some(({ path }) => path.includes(url.split('/').at(-1)!)));
+  assert.equal(await stateOf('pack'), 'stale');
+  assert.equal(await stateOf('steady'), 'ok');
+  await serves(operator, 'pack', ['one', 'two']);
+  await fixture.reference('refs/heads/main', commit);
+  await ready(operator, 'pack');
+  await eventually('ok again', async () => (await stateOf('pack')) === 'ok');
+});
+
+test('a commit by its full name is fetched once, and nobody is asked again whether it moved', async () => {
+  await using operator = await OperatorFixture.start();
+  const [pinned, branch] = [await repository(two), await repository(two)];
+  operator.cluster.gateway('agents');
+  operator.cluster.source('pinned', { spec: { url: pinned.url, ref: pinned.commit.toUpperCase(), refresh: '5s' } });
+  operator.cluster.source('branch', { spec: { url: branch.url, refresh: '5s' } });
+  await Promise.all([ready(operator, 'pinned'), ready(operator, 'branch')]);
+  assert.equal(operator.cluster.status('sources', 'pinned').revision, `sha1:${pinned.commit}`);
+  await operator.stop();
+  git.exchanges.length = 0;
+  await operator.start();
+  const of = (url: string) => git.exchanges.filter(({ path }) => path.includes(url.split('/').at(-1)!)).length;
+  await eventually('the branch was looked at twice', () => of(branch.url) >= 4);
+  assert.equal(of(pinned.url), 0);
+  assert.equal(operator.cluster.condition('sources', 'pinned', 'Ready'), 'True/Succeeded');
+  await serves(operator, 'pinned', ['one', 'two']);
+});
+
+test('a source without anything good is pending until its first look ends, failed after it, and holds up no other', async () => {
+  await using operator = await OperatorFixture.start();
+  const [good, silent] = [await repository(two), await repository(two)];
+  const stateOf = async (source: string) => {
+    const { state, reason, catalogue } = (await operator.index()).sources.find(({ name }) => name === source)!;
+    return [state, reason, catalogue === undefined];
+  };
+  operator.cluster.gateway('agents');
+  git.behaviour = (request) => request.url!.includes(silent.url.split('/').at(-1)!);
+  try {
+    operator.cluster.source('silent', { spec: { url: silent.url, refresh: '5s' } });
+    operator.cluster.source('gone', { spec: { url: git.sourceUrl('gone.git') } });
+    operator.cluster.source('good', { spec: { url: good.url } });
+    const is = (source: string, wanted: unknown[]) =>
+      eventually(
+        `${source} is ${wanted[0]}`,
+        () => stateOf(source),
+        (found) => found.join() === wanted.join(),
+      );
+    await is('silent', ['pending', undefined, true]);
+    await is('gone', ['failed', 'NotFound', true]);
+    await is('silent', ['failed', 'TimedOut', true]);
+    await is('good', ['ok', undefined, false]);
+    git.behaviour = undefined;
+    await is('silent', ['ok', undefined, false]);
+  } finally {
+    git.behaviour = undefined;
+  }
 });

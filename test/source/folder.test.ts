@@ -389,3 +389,9 @@ test('a re-pointed mount moves the revision; the same content mounted anew does 
   });
   assert.equal(await readFile(join(root, 'pack/a.md'), 'utf8'), 'two');
 });
+
+test('a dot folder above the source hides nothing', async () => {
+  await write('.cache/.packs/one/skills/a/SKILL.md', 'a');
+  const { files } = await contentOf(await open('file:///.cache/.packs/one').open());
+  assert.deepEqual(files, { 'skills/a/SKILL.md': 'a' });
+});

@@ -45,6 +45,16 @@ for (const kind of gitServerKinds) {
         }
       });
 
+      test('open a named branch, a tag and a commit as they open the default branch', async () => {
+        const { repo, name } = await suite.repository();
+        const commit = await repo.commitFiles({ a: 'locked' }, { reference: 'refs/heads/team' });
+        await repo.reference('refs/tags/v1', commit);
+        for (const ref of ['team', 'v1', commit]) {
+          assert.equal((await look(locked.sourceUrl(name), { ref, secret })).files.get('a')?.toString(), 'locked');
+          await assert.rejects(look(locked.sourceUrl(name), { ref }), fault('AuthenticationFailed'));
+        }
+      });
+
       test('that a Secret lacks are SecretNotFound, and a URL that cannot be is InvalidSpec', async () => {
         const rejected = (url: string, options: LookOptions, reason: string, message: RegExp) =>
           assert.rejects(look(url, options), (error) => {

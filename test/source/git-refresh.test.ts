@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { look, newMemory } from '../fixtures/git-look.ts';
 import { git } from '../fixtures/git-repository.ts';
-import { gitServerKinds, gitSuite, pack } from '../fixtures/git-suite.ts';
+import { fault, gitServerKinds, gitSuite, pack } from '../fixtures/git-suite.ts';
 
 for (const kind of gitServerKinds) {
   describe(`a git server ${kind}`, () => {
@@ -59,6 +59,16 @@ for (const kind of gitServerKinds) {
           assert.equal(found.revision, `main@sha1:${commit}`);
           assert.equal(found.entries.length, 6);
         }
+      });
+
+      test('of a branch that is gone is NotFound, never the commit of before', async () => {
+        const { repo, url } = await suite.repository();
+        const memory = newMemory();
+        const commit = await repo.commitFiles({ a: '1' });
+        await repo.reference('refs/heads/team', commit);
+        assert.equal((await look(url, { ref: 'team', memory })).revision, `team@sha1:${commit}`);
+        await git(['update-ref', '-d', 'refs/heads/team'], repo.folder);
+        await assert.rejects(look(url, { ref: 'team', memory }), fault('NotFound', /spec\.ref/));
       });
 
       test('writes no memory when nothing changed', async () => {
