@@ -36,20 +36,21 @@ export function artifactNamed(view: View, kind: ArtifactKind, name: string): Art
   }
   const named = namesakes(view, kind).get(name);
   if (named === undefined || named.length === 1) return named?.[0];
-  return { candidates: named.map(longName).sort(byCodePoint) };
+  return { candidates: named.map(longName) };
 }
 
 /** The visible artifacts of a kind, sorted by what they are called. */
 export const namedArtifacts = rememberedByKind((view, kind): readonly Named[] => {
   const named: Named[] = [];
   for (const [name, artifacts] of namesakes(view, kind)) {
-    for (const artifact of artifacts)
+    for (const artifact of artifacts) {
       named.push({ name: artifacts.length === 1 ? name : longName(artifact), artifact });
+    }
   }
   return named.sort((a, b) => byCodePoint(a.name, b.name));
 });
 
-/** The visible artifacts of a kind by their bare names. */
+/** The visible artifacts of a kind by their bare names; those of one name sorted by the longer one. */
 const namesakes = rememberedByKind((view, kind): ReadonlyMap<string, readonly Artifact[]> => {
   const visible = [...view.libraries.values()].flatMap(({ artifacts }) => artifacts[kind]);
   return Map.groupBy(visible, ({ row }) => row.name);

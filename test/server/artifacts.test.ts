@@ -408,6 +408,18 @@ describe("openkata's tools", () => {
     assert.equal(Object.hasOwn(install.manifest.checksums, '__proto__'), true);
   });
 
+  it('sort a list by the names in it, not by library', async (test) => {
+    const { url } = await serveCatalogue(test, {
+      sources: [
+        { name: 'alpha', skills: [{ address: 'zen' }, { address: 'mine' }] },
+        { name: 'beta', skills: [{ address: 'ask' }, { address: 'mine' }] },
+      ],
+    });
+    const rows = JSON.parse((await callTool(url, 'list_skills')).body.result.content[0].text);
+    const names = rows.map(({ name }: { name: string }) => name);
+    assert.deepEqual(names, ['alpha/mine', 'ask', 'beta/mine', 'zen']);
+  });
+
   it('name at most twenty of those who share a name', async (test) => {
     const sources = Array.from({ length: 30 }, (_, at) => ({ name: `lib${100 + at}`, skills: [{ address: 'same' }] }));
     const { url } = await serveCatalogue(test, { sources });
