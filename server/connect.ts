@@ -1,4 +1,5 @@
 // What to paste into clients to connect them with a gateway: said by its pages and by `lyceum run` alike.
+import { encodePath } from '../catalogue/address.ts';
 
 export interface Door {
   gateway: string;
@@ -25,9 +26,9 @@ export function n8nEndpoint({ url }: Door): string {
   return `${url}${url.includes('?') ? '&' : '?'}resources=off&prompts=off`;
 }
 
-/** @param within a library or group, which the program takes in the path alone */
+/** @param within a library or group, which the program takes in the path alone; as whoever made the link wrote it */
 export const npxSkillsCommand = ({ url }: Door, within?: string): string =>
-  `npx skills add ${new URL(url).origin}${within === undefined ? '' : `/${within}`}`;
+  `npx skills add ${inShell(`${new URL(url).origin}${within === undefined ? '' : `/${encodePath(within)}`}`)}`;
 
-/** As one word of a shell: `?` and `&` mean something there. */
-const inShell = (url: string): string => (/^[A-Za-z0-9:/._[\]-]+$/.test(url) ? url : `'${url.replaceAll("'", '%27')}'`);
+/** As one word of a shell: `?`, `&` and brackets mean something there. */
+const inShell = (url: string): string => (/^[A-Za-z0-9:/._-]+$/.test(url) ? url : `'${url.replaceAll("'", '%27')}'`);
