@@ -38,6 +38,8 @@ export interface AppOptions extends Pick<ReindexOptions, 'reindex' | 'reindexFor
 /** In bytes. No message that Lyceum has a use for is near it, and parsing one of 4 MiB would hold up all others. */
 const bodyLimit = 256 * 1024;
 const longestUrl = 8192;
+/** Of a path, in characters. Node takes no longer URL: what is too long is refused as a whole, wherever it is long. */
+const longestPart = 16 * 1024;
 /** A request that is not there whole by then is cut off. */
 const requestWithinMs = 30_000;
 /** How often Node looks whether that time is over: left alone, every 30 s. */
@@ -63,7 +65,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     frameworkErrors: (_error, request, reply) => refuse(request, reply, 400, 'The URL is not one that can be read'),
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { ignoreTrailingSlash: true },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: longestPart },
   });
   app.decorateRequest('labels');
   let closing = false;

@@ -73,14 +73,12 @@ async function textSection(
   if (main === undefined) return html`<p class="notice">It has no text.</p>`;
   const text = (await bytesOf(view, main)).toString();
   const frontmatter = splitFrontmatter(text);
-  const [before, behind] = links.raw(artifact, row, '\0').split('%00') as [string, string];
   const slash = main.path.lastIndexOf('/');
   const rendered = await markdown.render({
     text: frontmatter.kind === 'found' ? frontmatter.body : text,
     folder: slash === -1 ? '' : main.path.slice(0, slash),
     files: row.files.map(({ path }) => path),
-    before,
-    behind,
+    ...links.aroundRaw(artifact, row),
   });
   return html`<article class="markdown" aria-label="${main.path}" dir="auto">${rendered}</article>`;
 }

@@ -16,7 +16,7 @@ import { archiveName, artifactPage } from './artifact-page.ts';
 import { candidatesPage } from './candidates-page.ts';
 import { Markdown } from './markdown/markdown.ts';
 import { pageHeaders } from './page-headers.ts';
-import { folderOf, type Place, placeOf } from './places.ts';
+import { type Place, placeOf } from './places.ts';
 import { type Asked, notFound, sendPage } from './send-page.ts';
 import { visitOf } from './visit.ts';
 
@@ -61,7 +61,7 @@ export class ArtifactRoutes {
   async #find(asked: Asked, kind: ArtifactKind): Promise<{ asked: Asked; place: Place | Candidates | undefined }> {
     const { request, visit } = asked;
     const { catalogue, downloads } = this.#options;
-    const path = pathBelow(asked, kind);
+    const path = pathBelow(asked);
     const place = placeOf(visit.view, kind, path);
     if (place === undefined || 'candidates' in place || !isLive(visit.view)) return { asked, place };
     const { snapshot } = visit.view;
@@ -113,10 +113,11 @@ async function sendRaw(asked: Asked, { row, path }: Place, sending: Sending): Pr
   return await sendFile(sending, file);
 }
 
-/** What stands behind the kind's folder in the URL's path, as it was sent. */
-function pathBelow({ request }: Asked, kind: ArtifactKind): string {
-  const path = (request.raw.url ?? '').split('?', 1)[0]!;
-  return path.slice(folderOf(kind).length + 2).replace(/\/$/, '');
+/** What stands behind the kind's folder in the URL's path, as it was sent. The URL may be whole, and any letter encoded. */
+function pathBelow({ request }: Asked): string {
+  const [url] = (request.raw.url ?? '').split(/[?#]/, 1);
+  const path = url!.replace(/^[a-z]+:\/\/[^/]*/i, '');
+  return path.slice(path.indexOf('/', 1) + 1).replace(/\/$/, '');
 }
 
 function filesAt({ artifact, row, at, path }: Place): AskedFiles {

@@ -33,7 +33,13 @@ export class Links {
 
   /** @param path of one of the version's files */
   raw(artifact: Artifact, row: ArtifactRow, path: string): string {
-    return this.to(`${pathOf(this.#view, artifact, row)}/raw/${encodePath(path)}`);
+    const { before, behind } = this.aroundRaw(artifact, row);
+    return before + encodePath(path) + behind;
+  }
+
+  /** What stands before and behind the path of one of the version's files. */
+  aroundRaw(artifact: Artifact, row: ArtifactRow): { before: string; behind: string } {
+    return { before: `${pathOf(this.#view, artifact, row)}/raw/`, behind: queryText(this.scope) };
   }
 
   archive(artifact: Artifact, row: ArtifactRow): string {

@@ -1,4 +1,5 @@
 // What a page's path stands for: an artifact and one of its versions, one of its files, or its archive.
+import { encodePath } from '../../catalogue/address.ts';
 import type { ArtifactKind, ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import { artifactName, artifactNamed, type Candidates, longName } from '../answers/artifact-names.ts';
 import { visiblePrompt } from '../answers/prompts.ts';
@@ -73,17 +74,20 @@ function decoded(segment: string): string | undefined {
 }
 
 /**
- * The path of an artifact's page, or of one of its versions. It leads there and nowhere else: the longer name is taken where
- * the shorter one would be read as something else.
+ * The path of an artifact's page, or of one of its versions. It leads there and nowhere else, and so does what stands below it:
+ * the longer name is taken where a library has the shorter one, since what follows may be the name of something there.
  */
 export function pathOf(view: View, artifact: Artifact, row: ArtifactRow = artifact.row): string {
   const { kind, qualified } = artifact;
-  const version = row === artifact.row ? '' : `/${encodeURIComponent(row.version)}`;
-  const path = (name: string): string => name.split('/').map(encodeURIComponent).join('/') + version;
-  const folder = `/${folderOf(kind)}/`;
-  if (kind === 'prompt') return folder + path(qualified);
-  const short = path(artifactName(view, artifact));
-  const read = placeOf(view, kind, short);
-  const leads = read !== undefined && 'artifact' in read && read.artifact === artifact && read.row === row;
-  return folder + (leads ? short : path(longName(artifact)));
+  const version = row === artifact.row ? '' : `/${versionSegment(row.version)}`;
+  const path = (name: string): string => `/${folderOf(kind)}/${encodePath(name)}${version}`;
+  if (kind === 'prompt') return path(qualified);
+  const name = artifactName(view, artifact);
+  return path(view.libraries.has(name) ? longName(artifact) : name);
 }
+
+/** A version that is called as a route is has its first letter encoded: paths are read as they are sent. */
+const versionSegment = (version: string): string =>
+  version === 'raw' || version === 'archive'
+    ? `%${version.charCodeAt(0).toString(16)}${version.slice(1)}`
+    : encodeURIComponent(version);

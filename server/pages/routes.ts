@@ -86,7 +86,7 @@ const kindIn = ({ request }: Asked): ArtifactKind => kindsByFolder[(request.para
 const forEver = 'private, max-age=31536000, immutable';
 
 function sendAsset(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const path = (request.raw.url ?? '').split('?', 1)[0]!;
+  const path = `/assets/${(request.params as { file: string }).file}`;
   const asset = assetAt(path);
   if (asset === undefined) return refuse(request, reply, 404, 'There is nothing here');
   reply.header('x-content-type-options', 'nosniff').header('content-security-policy', "default-src 'none'");

@@ -313,6 +313,94 @@ describe('names that meet', () => {
   });
 });
 
+describe('names, versions and paths that are called as routes are', () => {
+  it('what an artifact has is linked to behind its library where that library’s name is another one’s', async () => {
+    const { url } = await serveCatalogue(suite, {
+      sources: [
+        { name: 'a', skills: ['raw', 'archive'].map((address) => ({ address, description: `Of the library a.` })) },
+        { name: 'other', skills: [{ address: 'a', description: 'x', files: { 'raw/SKILL.md': 'Of the skill a.\n' } }] },
+      ],
+    });
+    const links = linksIn(await (await fetch(`${url}/skills/a`)).text());
+    const file = links.find((href) => href.endsWith('/raw/raw/SKILL.md'));
+    assert.equal(await (await fetch(url + file)).text(), 'Of the skill a.\n');
+    const archive = links.find((href) => href.endsWith('/archive'));
+    assert.equal((await fetch(url + archive)).headers.get('content-type'), 'application/gzip', archive);
+  });
+
+  it('a version has its page and its files, whatever its folder is called', async () => {
+    const older = ['archive', 'raw', '1.0\u0000', '%2e', '…'].map((version) => ({
+      version,
+      files: { 'notes.md': `Notes of ${version}\n` },
+    }));
+    const { url } = await serveCatalogue(suite, {
+      sources: [{ name: 'ops', skills: [{ address: 'x', description: 'x', version: '1.0.0', older }] }],
+    });
+    const versions = linksIn(await (await fetch(`${url}/skills/x`)).text()).filter((href) =>
+      /^\/skills\/x\/[^/]+$/.test(href),
+    );
+    const told: string[] = [];
+    for (const version of versions.filter((href) => !href.endsWith('/archive'))) {
+      const links = linksIn(await (await fetch(url + version)).text());
+      const [file, archive] = ['/raw/notes.md', '/archive/'].map((part) => links.find((href) => href.includes(part)));
+      told.push(await (await fetch(url + file)).text());
+      assert.equal((await fetch(url + archive)).status, 200, archive);
+    }
+    assert.deepEqual(told.sort(), older.map(({ version }) => `Notes of ${version}\n`).sort());
+  });
+
+  it('a prompt has its page however long its name is, and a URL that is too long is told so wherever it is long', async () => {
+    const [library, address] = ['l'.repeat(63), 'p'.repeat(64)];
+    const { url } = await serveCatalogue(suite, {
+      sources: [{ name: library, prompts: [{ address, description: 'x', text: 'x' }] }],
+    });
+    const [page] = linksIn(await (await fetch(`${url}/prompts`)).text()).filter((href) => href.startsWith('/prompts/'));
+    assert.equal((await fetch(url + page)).status, 200, page);
+    for (const path of ['/skills/', '/sources/', '/nothing/']) {
+      assert.equal((await fetch(url + path + 'x'.repeat(9000))).status, 414, path);
+    }
+  });
+
+  it('a URL may be whole, and its letters encoded', async () => {
+    const { port } = new URL(origin);
+    const statusOf = (path: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const asked = request({ port, path }, (answer) => resolve(answer.resume().statusCode));
+        asked.on('error', reject).end();
+      });
+    for (const path of ['/skills/runbook', '/skills/runbook/raw/SKILL.md', '/assets/style.css', '/?q=x']) {
+      assert.equal(await statusOf(origin + path), 200, `whole ${path}`);
+      assert.equal(
+        await statusOf(path.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)),
+        200,
+        path,
+      );
+    }
+    assert.equal(await statusOf(`${origin}/skills/runbook?library=web`), 404);
+  });
+});
+
+describe('what is to be pasted into a shell', () => {
+  it('is one command, whatever the link to the page says', async () => {
+    for (const query of [
+      'library=x;touch%20y',
+      "library='$(id)`id`",
+      'tags=a%27;id',
+      'library=../x',
+      'library=%0Aid',
+    ]) {
+      const html = await textOf(`/?${query}`);
+      const commands = [...html.matchAll(/<code>((?:claude|codex|npx) [^<]*)<\/code>/g)].map(([, command]) => command!);
+      assert.equal(commands.length, 3);
+      for (const command of commands) {
+        const words = command.replaceAll('&#39;', "'").replace(/'[^']*'/g, '');
+        assert.match(words, /^[A-Za-z0-9 :/._-]+$/, command);
+      }
+    }
+    assert.match(await textOf('/?library=web'), /npx skills add http:\/\/127\.0\.0\.1:\d+\/web</);
+  });
+});
+
 describe('a version', () => {
   it('has a page, files and an archive; the newest has the address', async () => {
     const html = await textOf('/skills/runbook/1.10.0');
