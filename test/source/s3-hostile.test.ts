@@ -53,6 +53,18 @@ const errors: [what: string, answer: Answer, reason: string, message: RegExp][] 
     /write its own region in spec\.region$/,
   ],
   [
+    'a bucket of that region, asked for at another server',
+    failing(301, 'PermanentRedirect', { 'x-amz-bucket-region': 'us-east-1' }),
+    'NotFound',
+    /does not keep the bucket "bucket" of the region us-east-1: write that region's own server in spec\.url/,
+  ],
+  [
+    'a signature that is refused in the right region',
+    failing(400, 'AuthorizationHeaderMalformed', {}, '<Region>us-east-1</Region>'),
+    'AuthenticationFailed',
+    /does not take the form of the signature; check spec\.region/,
+  ],
+  [
     'a redirect to where the bucket is',
     failing(307, 'TemporaryRedirect', { 'x-amz-bucket-region': 'us-west-2', location: 'https://canary.example.com/' }),
     'NotFound',
@@ -130,6 +142,19 @@ const errors: [what: string, answer: Answer, reason: string, message: RegExp][] 
     (_request, response) => void response.end(listing([{ key: 'canary/a.md' }])),
     'UpstreamInvalid',
     /lists an object twice, or one that was not asked for/,
+  ],
+  [
+    'a listing with more to come and no way to it',
+    (_request, response) =>
+      void response.end('<ListBucketResult><IsTruncated> True\n</IsTruncated></ListBucketResult>'),
+    'UpstreamInvalid',
+    /breaks its listing off/,
+  ],
+  [
+    'a key that no object can have',
+    (_request, response) => void response.end(listing([{ key: `packs/${'é'.repeat(600)}` }])),
+    'UpstreamInvalid',
+    /lists a key of more than 1024 bytes/,
   ],
   [
     'a listing that is too long',
@@ -276,6 +301,30 @@ test('an ETag that promises nothing names no bytes: they are read at every look'
   for (const etag of ['', 'W/"weak"', '"new\nline"']) {
     const { entries } = await look(t, bucket([{ key: 'packs/a.md', etag }]));
     assert.deepEqual(entries, [{ path: 'a.md', size: 1 }]);
+  }
+});
+
+test('a key of 1,024 bytes is read, and one that the server lists damaged is left out, be it escaped beyond that', async (t) => {
+  const rows = [`packs/${'x'.repeat(1018)}`, `packs/${'%ff'.repeat(600)}`].map((key) => row({ key })).join('');
+  const answer: Answer = ({ url }, response) =>
+    void response.end(
+      url!.includes('list-type=2')
+        ? `<ListBucketResult><EncodingType>url</EncodingType>${rows}</ListBucketResult>`
+        : 'x',
+    );
+  const { files, problems } = await look(t, answer);
+  assert.deepEqual([...files.keys()], ['x'.repeat(1018)]);
+  assert.deepEqual(
+    problems.map(({ path }) => path),
+    ['\ufffd'.repeat(600)],
+  );
+});
+
+test('an error that is made to be read for long holds nothing else up', async (t) => {
+  for (const unit of ['<Error ', '<Error><Code>', '<Error><Region>']) {
+    const from = await url(t, (_request, response) => void response.writeHead(400).end(unit.repeat(5000)));
+    const longest = await heldUp(() => assert.rejects(probeS3(from, { secret }), fault('UpstreamInvalid')));
+    assert.ok(longest < 100, `${unit} ${longest.toFixed(0)} ms`);
   }
 });
 

@@ -53,7 +53,7 @@ export class Bucket {
     for (let token: string | undefined; ; ) {
       const page = await this.#page(prefix, token, signal);
       for (const object of page.objects) {
-        if (object.key.length > longestKey) throw this.#invalid(`lists a key of more than ${longestKey} bytes`);
+        if (isTooLong(object)) throw this.#invalid(`lists a key of more than ${longestKey} bytes`);
         if (!object.garbled && (keys.has(object.key) || !object.key.startsWith(prefix))) {
           throw this.#invalid('lists an object twice, or one that was not asked for');
         }
@@ -157,6 +157,10 @@ export class Bucket {
     return new UpstreamFault('UpstreamInvalid', `${this.name} ${words}`, cause === undefined ? {} : { cause });
   }
 }
+
+/** A character that is lost stands for a byte at least. */
+const isTooLong = ({ key, garbled }: ListedObject): boolean =>
+  key.length * 3 > longestKey && (garbled ? key.length : Buffer.byteLength(key)) > longestKey;
 
 /** Undefined for more than may come. */
 async function gathered({ body }: GuardedResponse, signal: AbortSignal): Promise<Buffer | undefined> {

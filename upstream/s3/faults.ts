@@ -43,6 +43,12 @@ const otherClock: Meaning = (asked, _what, { headers }) => {
 
 const elsewhere: Meaning = (asked, _what, refusal) => {
   const region = regionOf(refusal);
+  if (region === asked.region) {
+    return new UpstreamFault(
+      'NotFound',
+      `${serverOf(asked)} does not keep the bucket "${asked.bucket}" of the region ${region}: write that region's own server in spec.url, or s3://BUCKET for one on AWS`,
+    );
+  }
   const remedy = region === undefined ? 'write its own region in spec.region' : `write spec.region: ${region}`;
   return new UpstreamFault('NotFound', `the bucket "${asked.bucket}" is not in the region ${asked.region}: ${remedy}`);
 };
@@ -51,7 +57,7 @@ const otherRegion: Meaning = (asked, _what, refusal) => {
   const region = regionOf(refusal);
   return new UpstreamFault(
     'AuthenticationFailed',
-    region === undefined
+    region === undefined || region === asked.region
       ? `${serverOf(asked)} does not take the form of the signature; check spec.region, and the keys of the Secret that spec.secretRef names`
       : `${serverOf(asked)} takes no signature for the region ${asked.region}: write spec.region: ${region}`,
   );
@@ -91,8 +97,11 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
 ]);
 
 /** The code in the body of an error; undefined for a body that is none, a page of a proxy for example. */
-export const codeOf = ({ body }: Refusal): string | undefined =>
-  /<Error(?:\s[^>]*)?>.*?<Code>([A-Za-z]{1,64})<\/Code>/s.exec(body.toString('latin1'))?.[1];
+export function codeOf({ body }: Refusal): string | undefined {
+  const text = body.toString('latin1');
+  const start = text.search(/<Error[\s>]/);
+  return start === -1 ? undefined : /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text.slice(start))?.[1];
+}
 
 /** Where the bucket is, in the server's header or its answer: a region's name and nothing else. */
 function regionOf({ headers, body }: Refusal): string | undefined {

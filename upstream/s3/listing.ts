@@ -1,4 +1,5 @@
 // One page of a bucket's listing (ListObjectsV2), read as XML: its keys, and how to go on.
+import { unescape as decodedAnyhow } from 'node:querystring';
 import { SaxesParser } from 'saxes';
 import type { Pace } from '../pace.ts';
 
@@ -26,6 +27,8 @@ export interface ListingPage {
 export class NoListing extends Error {}
 
 const deepest = 16;
+/** Attributes of an element; listings have none but a namespace. */
+const mostAttributes = 16;
 /** Characters that are parsed in one go. */
 const slice = 16_384;
 /** Characters; whoever sends more of them wants memory. */
@@ -73,18 +76,26 @@ class Reading {
   readonly #objects: Fields[] = [];
   #object: Fields | undefined;
   #text: string | undefined;
-  #fault: NoListing | undefined;
-  #isListing = false;
+  #attributes = 0;
 
+  /** What its events throw ends the parsing at once, in the middle of a text. */
   constructor() {
-    this.#parser.on('error', (cause) => this.#fail(new NoListing('it is not well-formed XML', { cause })));
-    this.#parser.on('doctype', () => this.#fail(new NoListing('it has a document type')));
+    this.#parser.on('error', (cause) => {
+      throw new NoListing('it is not well-formed XML', { cause });
+    });
+    this.#parser.on('doctype', () => {
+      throw new NoListing('it has a document type');
+    });
+    this.#parser.on('attribute', () => {
+      this.#attributes += 1;
+      if (this.#attributes > mostAttributes) throw new NoListing('it has an element with too many attributes');
+    });
     this.#parser.on('opentag', ({ name }) => this.#opened(name));
     this.#parser.on('closetag', () => this.#closed());
     const text = (more: string) => {
       if (this.#text === undefined) return;
       this.#text += more;
-      if (this.#text.length > longest) this.#fail(new NoListing(`it has a field of more than ${longest} characters`));
+      if (this.#text.length > longest) throw new NoListing(`it has a field of more than ${longest} characters`);
     };
     this.#parser.on('text', text);
     this.#parser.on('cdata', text);
@@ -92,40 +103,33 @@ class Reading {
 
   write(text: string): void {
     this.#parser.write(text.replace(noXml, lost).replace(characterReference, fitReference));
-    if (this.#fault !== undefined) throw this.#fault;
   }
 
   end(): ListingPage {
     this.#parser.close();
-    if (this.#fault !== undefined) throw this.#fault;
     const [truncated, next] = [this.#page.get('IsTruncated'), this.#page.get('NextContinuationToken')];
     const isEncoded = this.#page.get('EncodingType') === 'url';
     if (next?.includes(lost)) throw new NoListing('it goes on behind a key that has lost characters: rename that');
     return {
       objects: this.#objects.map((fields) => objectOf(fields, isEncoded)),
-      truncated: truncated === 'true',
+      // What does not say that it is whole is none, or objects would be missing without a word.
+      truncated: truncated === undefined ? Boolean(next) : truncated.trim().toLowerCase() !== 'false',
       next: next === '' ? undefined : next,
     };
   }
 
-  #fail(fault: NoListing): void {
-    this.#fault ??= fault;
-  }
-
   #opened(name: string): void {
-    if (this.#fault !== undefined) return;
+    this.#attributes = 0;
     this.#open.push(name);
     const depth = this.#open.length;
-    if (depth === 1 && name === 'ListBucketResult') this.#isListing = true;
-    if (!this.#isListing) this.#fail(new NoListing('it is no listing of a bucket'));
-    if (depth > deepest) this.#fail(new NoListing('its elements lie too deep'));
+    if (depth === 1 && name !== 'ListBucketResult') throw new NoListing('it is no listing of a bucket');
+    if (depth > deepest) throw new NoListing('its elements lie too deep');
     this.#text = undefined;
     if (depth === 2 && name === 'Contents') this.#object = new Map();
     else if (depth === 2 || (depth === 3 && this.#object !== undefined)) this.#text = '';
   }
 
   #closed(): void {
-    if (this.#fault !== undefined) return;
     const depth = this.#open.length;
     const name = this.#open.pop()!;
     const text = this.#text;
@@ -166,7 +170,7 @@ function objectOf(fields: Fields, isEncoded: boolean): ListedObject {
   const [etag, size, modified] = [etagOf(fields.get('ETag')), fields.get('Size')?.trim(), fields.get('LastModified')];
   const fits = (text: string | undefined): text is string => text !== undefined && text.length <= longestValidator;
   return {
-    key: key ?? written,
+    key: key ?? decodedAnyhow(written),
     ...(key === undefined || (!isEncoded && written.includes(lost)) ? { garbled: true as const } : {}),
     ...(fits(etag) ? { etag } : {}),
     ...(size !== undefined && /^\d{1,15}$/.test(size) ? { size: Number(size) } : {}),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newPace } from '../../../upstream/pace.ts';
 import { type ListingPage, NoListing, readListing } from '../../../upstream/s3/listing.ts';
+import { heldUp } from '../../fixtures/held-up.ts';
 
 const read = (text: string): Promise<ListingPage> => readListing(text, newPace());
 const page = (inner: string): string =>
@@ -25,6 +26,23 @@ test('key, ETag, size and time are read, and how to go on', async () => {
     truncated: false,
     next: undefined,
   });
+});
+
+test('a page is whole only where it says so, or says nothing of more', async () => {
+  const next = '<NextContinuationToken>x</NextContinuationToken>';
+  const said = (text: string) => `<IsTruncated>${text}</IsTruncated>`;
+  for (const [inner, truncated] of [
+    ['', false],
+    [said('false'), false],
+    [said(' False\n'), false],
+    [`${said('false')}${next}`, false],
+    [next, true],
+    [said('true'), true],
+    [`${said(' TRUE ')}${next}`, true],
+    [`${said('1')}${next}`, true],
+  ] as const) {
+    assert.equal((await read(page(inner))).truncated, truncated, inner);
+  }
 });
 
 test('ETags without quotes are read, weak ones kept as such, empty and endless ones are none', async () => {
@@ -75,10 +93,19 @@ test('keys with characters that XML cannot hold are marked, and the others are r
   assert.deepEqual(
     encoded.objects.map(({ key, garbled }) => [key, garbled]),
     [
-      ['%ff', true],
+      ['\ufffd', true],
       ['\ufffd', undefined],
     ],
   );
+});
+
+test('pages that are made to be read for long hold nothing else up', { timeout: 60_000 }, async () => {
+  const size = 4 * 2 ** 20;
+  const attributes = Array.from({ length: size / 12 }, (_, at) => `a${at}=""`).join(' ');
+  for (const text of [page(`<x ${attributes}/>`), page(']]>'.repeat(size / 3)), '<'.repeat(size)]) {
+    const longest = await heldUp(() => assert.rejects(read(text), NoListing));
+    assert.ok(longest < 100, `${text.slice(0, 120)} ${longest.toFixed(0)} ms`);
+  }
 });
 
 for (const [what, text, message] of [
@@ -93,6 +120,11 @@ for (const [what, text, message] of [
   ['an object without a key', page('<Contents><Size>1</Size></Contents>'), /without a key/],
   ['an endless key', page(row('x'.repeat(5000))), /more than 4096 characters/],
   ['elements without end', page('<x>'.repeat(20)), /too deep/],
+  [
+    'attributes without end',
+    page(`<x ${Array.from({ length: 20 }, (_, at) => `a${at}=""`).join(' ')}/>`),
+    /too many attributes/,
+  ],
   [
     'a place to go on from that has lost characters',
     page(`<NextContinuationToken>a\u0001</NextContinuationToken>`),
