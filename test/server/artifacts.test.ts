@@ -42,6 +42,7 @@ const grillMe: SkillFixture = {
     'references/other.md': 'kept',
     'evals/scenario/task.md': 'a task',
     'notes/CHANGELOG.md': 'kept as well',
+    'notes/evals/one.md': 'kept too',
   },
   older: [
     { version: '1.9.0', description: 'Challenge a plan.', files: { 'scripts/ask.sh': 'echo how\n' } },
@@ -171,6 +172,7 @@ for (const [line, connect] of Object.entries(clients)) {
         'empty.txt': '',
         'notes/CHANGELOG.md': 'kept as well',
         'notes/bom.txt': withBom,
+        'notes/evals/one.md': 'kept too',
         'references/other.md': 'kept',
         'scripts/ask.sh': script,
       });
