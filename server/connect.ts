@@ -19,7 +19,10 @@ export const vsCodeFile = ({ gateway, url, closed }: Door): string =>
   `{"servers": {"${gateway}": {"type": "http", "url": "${url}"${closed ? ', "headers": {"Authorization": "Bearer TOKEN"}' : ''}}}}`;
 
 export const codexCommand = ({ gateway, url, closed }: Door): string =>
-  `codex mcp add ${gateway} --url ${inShell(url)}${closed ? ' --bearer-token-env-var TOKEN' : ''}`;
+  `codex mcp add ${gateway} --url ${inShell(url)}${closed ? ` --bearer-token-env-var ${tokenVariable(gateway)}` : ''}`;
+
+/** The environment variable that Codex is told to take the token from: it wants a name, never the token. */
+export const tokenVariable = (gateway: string): string => `${gateway.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_TOKEN`;
 
 /** n8n has neither resources nor prompts, so it is shown tools for them. */
 export function n8nEndpoint({ url }: Door): string {

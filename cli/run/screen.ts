@@ -4,7 +4,14 @@ import type { KubernetesObject } from '../../operator/kubernetes/cluster.ts';
 import { conditionOf } from '../../operator/reconcile/conditions.ts';
 import { columnsOf } from '../../operator/resources/crd.ts';
 import type { SkillSourceStatus } from '../../operator/resources/skill-source.ts';
-import { claudeCodeCommand, codexCommand, n8nEndpoint, npxSkillsCommand, vsCodeFile } from '../../server/connect.ts';
+import {
+  claudeCodeCommand,
+  codexCommand,
+  n8nEndpoint,
+  npxSkillsCommand,
+  tokenVariable,
+  vsCodeFile,
+} from '../../server/connect.ts';
 import { type AgedObject, table } from './table.ts';
 
 /** Tables of all sources and gateways, as `kubectl get sksrc,skgw` prints them. */
@@ -53,7 +60,12 @@ export function clientSnippets(gateway: string, url: string, tokens?: string): s
   const door = { gateway, url, closed };
   return [
     `Gateway "${gateway}" serves MCP at ${url}`,
-    ...(closed ? [`  It asks for a bearer token: write a value of Secret "${tokens}" where TOKEN stands`] : []),
+    ...(closed
+      ? [
+          `  It asks for a bearer token: write a value of Secret "${tokens}" where TOKEN stands.`,
+          `  For Codex it stands in the environment variable ${tokenVariable(gateway)}; a browser takes it as the password.`,
+        ]
+      : []),
     '',
     `  Claude Code   ${claudeCodeCommand(door)}`,
     `  VS Code       .vscode/mcp.json: ${vsCodeFile(door)}`,

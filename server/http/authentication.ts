@@ -73,7 +73,7 @@ export function answerUnauthorized(request: FastifyRequest, reply: FastifyReply)
     request,
     reply,
     401,
-    'This gateway asks for a bearer token: send the header Authorization: Bearer TOKEN',
+    `This gateway asks for a bearer token: send the header Authorization: Bearer TOKEN${page ? ', or in a browser give the token as the password, with any user name' : ''}`,
   );
 }
 

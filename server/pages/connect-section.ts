@@ -1,5 +1,13 @@
 // How to connect a client with what a page shows: what to copy, for each client that its readers use.
-import { claudeCodeCommand, codexCommand, type Door, n8nEndpoint, npxSkillsCommand, vsCodeFile } from '../connect.ts';
+import {
+  claudeCodeCommand,
+  codexCommand,
+  type Door,
+  n8nEndpoint,
+  npxSkillsCommand,
+  tokenVariable,
+  vsCodeFile,
+} from '../connect.ts';
 import { type Html, html, type Piece } from './html.ts';
 import type { Visit } from './visit.ts';
 
@@ -22,7 +30,13 @@ export function connectSection({ door, links }: Visit, skill?: SkillToInstall): 
 ${copyable(door.url, 'the address of the gateway')}
 ${client('Claude Code', undefined, copyable(claudeCodeCommand(door), 'the command for Claude Code'))}
 ${client('VS Code', html`In <code>.vscode/mcp.json</code>:`, copyable(vsCodeFile(door), 'the file for VS Code'))}
-${client('Codex', undefined, copyable(codexCommand(door), 'the command for Codex'))}
+${client(
+  'Codex',
+  door.closed
+    ? html`The token stands in the environment variable <code>${tokenVariable(door.gateway)}</code>:`
+    : undefined,
+  copyable(codexCommand(door), 'the command for Codex'),
+)}
 ${client(
   'n8n',
   html`MCP Client Tool, HTTP Streamable${door.closed && ', authentication Bearer Auth'}, with this endpoint:`,

@@ -21,8 +21,8 @@ it('shows the commands of Claude Code and Codex, open and with a token', async (
     assert.ok((await linesOf('claude-code.md')).includes(printed('Claude Code', tokens)));
   assert.ok((await linesOf('README.md')).includes(printed('Codex')));
   const { text } = await page('docs/clients/README.md');
-  const [command] = /codex mcp add agents --url URL --bearer-token-env-var NAME/.exec(text) ?? [];
-  assert.equal(command?.replace('URL', url).replace('NAME', 'TOKEN'), printed('Codex', 'agents-tokens'));
+  const [command] = /codex mcp add agents --url URL --bearer-token-env-var AGENTS_TOKEN/.exec(text) ?? [];
+  assert.equal(command?.replace('URL', url), printed('Codex', 'agents-tokens'));
 });
 
 it('shows VS Code’s file, whose header the page has VS Code ask for', async () => {

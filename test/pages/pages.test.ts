@@ -584,7 +584,7 @@ describe('a scope', () => {
     const refused = await ask('/');
     assert.equal(refused.status, 401);
     assert.match(refused.headers.get('www-authenticate') ?? '', /^Basic realm="Lyceum"/);
-    assert.match(await refused.text(), /<h1>A token is needed<\/h1>/);
+    assert.match(await refused.text(), /<h1>A token is needed<\/h1>[\s\S]*in a browser give the token as the password/);
     for (const path of ['/skills', '/skills/twin', '/search.json', '/assets/style.css', '/sources', '/libraries']) {
       assert.equal((await ask(path)).status, 401, path);
     }
@@ -592,6 +592,10 @@ describe('a scope', () => {
     const narrowed = await (await ask('/', auth.tokens.web)).text();
     assert.doesNotMatch(narrowed, /runbook/);
     assert.match(narrowed, /--header &quot;Authorization: Bearer TOKEN&quot;/);
+    assert.match(
+      narrowed,
+      /the environment variable <code>AGENTS_TOKEN<\/code>:.*--bearer-token-env-var AGENTS_TOKEN</,
+    );
     assert.match(narrowed, /sends no token/);
     assert.equal((await ask('/skills/runbook', auth.tokens.web)).status, 404);
     assert.equal((await ask('/skills/runbook/archive', auth.tokens.web)).status, 404);

@@ -75,7 +75,11 @@ test('a token of the environment lets in, below its ceiling; what is printed has
   assert.match(output, /bearer token: write a value of Secret "agents-tokens" where TOKEN stands/);
   assert.match(output, /claude mcp add .* --header "Authorization: Bearer TOKEN"$/m);
   assert.match(output, /"headers": \{"Authorization": "Bearer TOKEN"\}/);
-  assert.match(output, /codex mcp add .* --bearer-token-env-var TOKEN$/m);
+  assert.match(output, /codex mcp add .* --bearer-token-env-var AGENTS_TOKEN$/m);
+  assert.match(
+    output,
+    /For Codex it stands in the environment variable AGENTS_TOKEN; a browser takes it as the password\.$/m,
+  );
   await printed(process, /^! SkillGateway agents: .*spec\.auth\.scopes .* gone$/m);
   process.kill('SIGTERM');
   assert.equal(await process.ended(), 0);
