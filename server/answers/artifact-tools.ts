@@ -7,7 +7,7 @@ import type { ArtifactRow } from '../../catalogue/source-catalogue.ts';
 import type { Downloads } from '../downloads/downloads.ts';
 import type { Artifact } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
-import { artifactName, artifactNamed, longName, namedArtifacts } from './artifact-names.ts';
+import { artifactName, artifactNamed, artifactsByName, longName } from './artifact-names.ts';
 import { installationManifest, installedFiles, versionOf } from './installation.ts';
 import { bytesOf } from './read.ts';
 import { rememberedByKind } from './remembered.ts';
@@ -106,12 +106,18 @@ const isTextOrNothing = (value: unknown): value is string | null | undefined =>
 async function listOf(view: View, kind: ToolKind, tag: string | undefined, downloads: Downloads): Promise<string> {
   const slices = new Slices();
   const rows: string[] = [];
-  for (const { name, artifact } of namedArtifacts(view, kind)) {
+  for (const artifact of artifactsByName(view, kind)) {
     if (slices.over) await slices.turn();
     const { version, description, tags } = artifact.row;
     if (tag !== undefined && !hasTag(tags, tag)) continue;
     const told = tags.length === 0 ? {} : { tags: tags.join(', ') };
-    const row = { name, version, description, ...told, downloads: downloads.of(artifact) };
+    const row = {
+      name: artifactName(view, artifact),
+      version,
+      description,
+      ...told,
+      downloads: downloads.of(artifact),
+    };
     rows.push(JSON.stringify(row, null, 2).replaceAll('\n', '\n  '));
   }
   return rows.length === 0 ? '[]' : `[\n  ${rows.join(',\n  ')}\n]`;
@@ -125,10 +131,11 @@ const hasTag = (tags: readonly string[], tag: string): boolean =>
 const rowOverhead = 128;
 
 /** About how many bytes the whole list of a kind is. */
-export const listedBytes = rememberedByKind((view, kind): number =>
-  namedArtifacts(view, kind).reduce((sum, { name, artifact: { row } }) => {
+export const listedBytes = rememberedByKind((view: View, kind): number =>
+  artifactsByName(view, kind).reduce((sum, artifact) => {
+    const { row } = artifact;
     const tags = row.tags.reduce((length, tag) => length + tag.length + 2, 0);
-    return sum + rowOverhead + name.length + row.version.length + row.description.length + tags;
+    return sum + rowOverhead + artifactName(view, artifact).length + row.version.length + row.description.length + tags;
   }, 0),
 );
 

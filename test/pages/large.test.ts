@@ -1,11 +1,21 @@
 // A large catalogue on the pages: what the first answer weighs, and that a search is an answer while somebody types.
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { lifetime, type SkillFixture, serveCatalogue } from '../server/support/gateway.ts';
 
 const many = 10_000;
 const suite = lifetime();
 let origin = '';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapUsed(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
 
 before(async () => {
   const skills = Array.from(
@@ -48,6 +58,21 @@ it('a search finds among all of them, and is much faster than somebody types', a
   }
   const median = times.sort((a, b) => a - b)[typed.length >> 1]!;
   assert.ok(median < 100, `${times.map(Math.round)} ms`);
+});
+
+it('many scopes of it take little memory each: what its artifacts are called is kept once', async () => {
+  const all = Array.from({ length: 10 }, (_, at) => `library-${at}`);
+  const pairs = all.flatMap((one, at) => all.slice(at + 1).map((other) => [one, other]));
+  const overviewWithout = async (left: string[]): Promise<void> => {
+    const tags = all.filter((name) => !left.includes(name)).join(',');
+    const html = await (await fetch(`${origin}/?tags=${tags}`)).text();
+    assert.match(html, /8000 skills/);
+  };
+  await overviewWithout(pairs.pop()!);
+  const before = heapUsed();
+  for (const pair of pairs) await overviewWithout(pair);
+  const each = (heapUsed() - before) / pairs.length;
+  assert.ok(each < 400_000, `${Math.round(each)} bytes each`);
 });
 
 it('the overview stays below 100 KB where its texts are as long as they may be, in a script of many bytes', async () => {
