@@ -150,7 +150,10 @@ export class Layer {
   }
 }
 
-/** A row as its newer files have it. Names and addresses stay as they are until the operator looks. */
+/**
+ * A row as its newer files have it. Names and addresses stay as they are until the operator looks; the version of a folder of
+ * versions is the folder's, whatever its files say.
+ */
 function edited(row: ArtifactRow, newer: ReadonlyMap<string, Newer>): ArtifactRow {
   const files = row.files.map((file) => replaced(file, newer.get(file.path)));
   if (row.kind !== 'skill') return { ...row, files };
@@ -162,7 +165,7 @@ function edited(row: ArtifactRow, newer: ReadonlyMap<string, Newer>): ArtifactRo
   return {
     ...rest,
     description,
-    version,
+    version: row.versionsIn === undefined ? version : row.version,
     tags,
     ...(frontmatter === undefined ? {} : { frontmatter }),
     advertised: fits && unadvertised.length === 0 && name === row.name,

@@ -97,6 +97,22 @@ for (const kind of webDavServerKinds) {
       });
     });
 
+    test('an install or an archive of an older version has the newest bytes of that one', async () => {
+      const at = (version: string, text: string) => ({ [`skills/odin/${version}/SKILL.md`]: skillText('odin', text) });
+      await dav.write({ ...at('1.0.0', 'One.'), ...at('2.0.0', 'Two.') });
+      await using gateway = await liveGateway(dav);
+      const { url } = gateway.server;
+      const install = async (version?: string) =>
+        JSON.parse((await callTool(url, 'install_skill', { skill: 'odin', version })).body.result.content[0].text);
+      await dav.write(at('1.0.0', 'One, edited.'), 0);
+      assert.equal((await install('1.0.0')).files['SKILL.md'], skillText('odin', 'One, edited.'));
+      assert.equal((await install()).files['SKILL.md'], skillText('odin', 'Two.'));
+      pastFresh();
+      await dav.write(at('1.0.0', 'One, edited again.'), 0);
+      const archive = Buffer.from(await (await fetch(`${url}/skills/odin/archive/1.0.0`)).arrayBuffer());
+      assert.ok(archive.includes('One, edited again.'));
+    });
+
     test('the manifest and skills/get are priced against the server, and lists tell what was seen last', async () => {
       const [before, edited] = [skillText('loki'), skillText('loki', 'Edited in Nextcloud.')];
       await dav.write({ 'skills/loki/SKILL.md': before, 'skills/loki/a.md': 'a' });
