@@ -422,6 +422,15 @@ describe("openkata's tools", () => {
     assert.deepEqual(names, ['alpha/mine', 'ask', 'beta/mine', 'zen']);
   });
 
+  it('take a comma as what parts tags, wherever it stands', async (test) => {
+    const skills = [{ address: 'zen', tags: ['calm', 'one, two'] }];
+    const { url } = await serveCatalogue(test, { sources: [{ name: 'kata', skills }] });
+    const found = async (tag: string): Promise<number> =>
+      JSON.parse((await callTool(url, 'list_skills', { tag })).body.result.content[0].text).length;
+    for (const tag of ['calm', 'one', 'two']) assert.equal(await found(tag), 1, tag);
+    assert.equal(await found('one, two'), 0);
+  });
+
   it('name at most twenty of those who share a name', async (test) => {
     const sources = Array.from({ length: 30 }, (_, at) => ({ name: `lib${100 + at}`, skills: [{ address: 'same' }] }));
     const { url } = await serveCatalogue(test, { sources });
