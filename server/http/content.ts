@@ -8,8 +8,12 @@ import type { View } from '../view.ts';
 /** Requests are narrowed by these headers, so whoever keeps an answer must look at them. */
 export const narrowedBy = 'Authorization, X-Skill-Library, X-Skill-Pack, X-Skill-Tags';
 
+/** Another site's page cannot take in what a browser fetches with this server's password: as a script, a picture, a style. */
+export const embeddedNowhere = { 'cross-origin-resource-policy': 'same-origin' };
+
 /** What is served is other people's text: no browser takes it for a page of this server's own. */
 export const contentHeaders = {
+  ...embeddedNowhere,
   'cache-control': 'private, no-cache',
   'content-security-policy': "default-src 'none'; sandbox",
   vary: narrowedBy,

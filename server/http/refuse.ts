@@ -14,7 +14,7 @@ export function refuse(
 ): FastifyReply {
   reply.code(status);
   if (request.routeOptions.url === '/mcp') return reply.send(jsonRpcErrorBody(code, message));
-  if (!isBrowser(request)) return reply.send({ error: message });
+  if (!isBrowser(request)) return reply.header('cache-control', 'no-store').send({ error: message });
   return reply.headers(pageHeaders).type('text/html; charset=utf-8').send(errorPage(status, message));
 }
 

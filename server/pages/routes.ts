@@ -6,7 +6,7 @@ import { ContentUnavailable } from '../../catalogue/content.ts';
 import type { ArtifactKind } from '../../catalogue/source-catalogue.ts';
 import type { Downloads } from '../downloads/downloads.ts';
 import type { CurrentCatalogue } from '../http/catalogue.ts';
-import { isKept, tagOf } from '../http/content.ts';
+import { embeddedNowhere, isKept, tagOf } from '../http/content.ts';
 import { refuse } from '../http/refuse.ts';
 import type { ServerMetrics } from '../metrics.ts';
 import { ArtifactRoutes } from './artifact-routes.ts';
@@ -89,7 +89,11 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = `/assets/${(request.params as { file: string }).file}`;
   const asset = assetAt(path);
   if (asset === undefined) return refuse(request, reply, 404, 'There is nothing here');
-  reply.header('x-content-type-options', 'nosniff').header('content-security-policy', "default-src 'none'");
-  reply.header('cache-control', asset.href === path ? forEver : 'private, no-cache');
+  reply.headers({
+    ...embeddedNowhere,
+    'cache-control': asset.href === path ? forEver : 'private, no-cache',
+    'content-security-policy': "default-src 'none'",
+    'x-content-type-options': 'nosniff',
+  });
   return isKept(request, reply, tagOf(hash('sha256', asset.bytes))) ? reply : reply.type(asset.type).send(asset.bytes);
 }

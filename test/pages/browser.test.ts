@@ -1,5 +1,8 @@
 // The pages in a real browser, on a desk and on a phone, by day and by night, with and without JavaScript.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { before, describe, it } from 'node:test';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
@@ -367,6 +370,45 @@ metadata:
       [],
     );
   });
+});
+
+it('another site’s page takes nothing in, though the browser knows the password', async () => {
+  const token = 'a-token-of-sixteen-characters';
+  const { server } = await serveHarvested(
+    suite,
+    {
+      notes: {
+        files: {
+          'skills/note/SKILL.md': '---\nname: note\ndescription: A note.\n---\n![own](dot.svg)\n',
+          'skills/note/dot.svg': '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="9"/></svg>',
+          'skills/note/run.js': 'globalThis.taken = "the script";\n',
+        },
+      },
+    },
+    { auth: { tokens: { secretRef: { name: 'tokens' } } } },
+    {},
+    { tokens: { person: token } },
+  );
+  const raw = `${server.url}/skills/note/raw`;
+  const elsewhere = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(
+      `<!doctype html><img src="${raw}/dot.svg"><script src="${raw}/run.js"></script><link rel="stylesheet" href="${server.url}/assets/style.css">`,
+    );
+  });
+  suite.after(() => elsewhere.close());
+  await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+  const { page } = await open(browser, server.url, { httpCredentials: { username: 'me', password: token } });
+  const widthOfPicture = (): Promise<number> =>
+    page.evaluate('document.querySelector(\'img[src$="dot.svg"]\').naturalWidth');
+  await page.goto('/skills/note');
+  await page.locator('.markdown img').scrollIntoViewIfNeeded();
+  await page.evaluate("document.querySelector('.markdown img').decode()");
+  assert.equal(await widthOfPicture(), 9, 'its own page shows it');
+  await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`, { waitUntil: 'load' });
+  assert.equal(await widthOfPicture(), 0);
+  assert.equal(await page.evaluate('globalThis.taken'), undefined);
+  assert.equal(await page.evaluate('getComputedStyle(document.body).marginTop'), '8px', 'the browser’s own style');
 });
 
 it('a gateway with tokens is a browser’s by HTTP Basic, with its stylesheet and search', async () => {

@@ -95,6 +95,23 @@ describe('a page', () => {
     }
   });
 
+  it('is no part of another site’s page, and neither are files, archives and answers of the search', async () => {
+    for (const path of [
+      '/',
+      '/skills/runbook/raw/logo.png',
+      '/skills/runbook/archive',
+      '/search.json?q=x',
+      '/assets/style.css',
+    ]) {
+      assert.equal((await get(path)).headers.get('cross-origin-resource-policy'), 'same-origin', path);
+    }
+  });
+
+  it('that is not there is kept by nobody', async () => {
+    assert.equal((await get('/skills/none')).headers.get('cache-control'), 'no-store');
+    assert.equal((await get('/skills/none', browser)).headers.get('cache-control'), 'private, no-cache');
+  });
+
   it('is kept by nobody else, and not sent again while it is the same', async () => {
     const answer = await get('/');
     assert.equal(answer.headers.get('cache-control'), 'private, no-cache');
