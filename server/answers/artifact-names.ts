@@ -17,8 +17,7 @@ export const longName = ({ from, address }: Artifact): string => `${from.library
 /** @param artifact a visible one */
 export function artifactName(view: View, artifact: Artifact): string {
   const { name } = artifact.row;
-  const isNamesake = (other: Artifact): boolean => other !== artifact && view.sees(other);
-  return namesakes(view.snapshot, artifact.kind).get(name)?.some(isNamesake) ? longName(artifact) : name;
+  return sharedNames(view, artifact.kind).has(name) ? longName(artifact) : name;
 }
 
 /** What a name stands for; undefined for what is absent or out of scope alike. */
@@ -50,4 +49,14 @@ export const artifactsByName = rememberedByKind((view: View, kind): readonly Art
 const namesakes = rememberedByKind(({ libraries }: Snapshot, kind): ReadonlyMap<string, readonly Artifact[]> => {
   const all = [...libraries.values()].flatMap(({ shelves }) => shelves[kind].all);
   return Map.groupBy(all, ({ row }) => row.name);
+});
+
+/** The bare names that several visible artifacts of a kind have. */
+const sharedNames = rememberedByKind((view: View, kind): ReadonlySet<string> => {
+  const seen = new Set<string>();
+  const shared = new Set<string>();
+  for (const { artifacts } of view.libraries.values()) {
+    for (const { row } of artifacts[kind]) (seen.has(row.name) ? shared : seen).add(row.name);
+  }
+  return shared;
 });

@@ -422,6 +422,22 @@ describe("openkata's tools", () => {
     assert.deepEqual(names, ['alpha/mine', 'ask', 'beta/mine', 'zen']);
   });
 
+  it('list thousands of one name as fast as thousands of many, where thousands out of scope have it too', async (test) => {
+    const skills = (name: (at: number) => string): SkillFixture[] =>
+      Array.from({ length: 4000 }, (_, at) => ({ address: `kata--q${at}/${name(at)}` }));
+    const listing = async (name: (at: number) => string): Promise<number> => {
+      const sources = ['a', 'b'].map((library) => ({ name: library, skills: skills(name) }));
+      const { url } = await serveCatalogue(test, { sources });
+      const before = process.threadCpuUsage();
+      const { body } = await callTool(url, 'list_skills', {}, { query: '?library=b' });
+      assert.equal(JSON.parse(body.result.content[0].text).length, 4000);
+      return process.threadCpuUsage(before).user / 1000;
+    };
+    const many = await listing((at) => `s${at}`);
+    const one = await listing(() => 'same');
+    assert.ok(one < 3 * many + 100, `${one} ms, against ${many} ms`);
+  });
+
   it('take a comma as what parts tags, wherever it stands', async (test) => {
     const skills = [{ address: 'zen', tags: ['calm', 'one, two'] }];
     const { url } = await serveCatalogue(test, { sources: [{ name: 'kata', skills }] });
