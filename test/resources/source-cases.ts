@@ -152,6 +152,7 @@ const urls: Case[] = [
   { what: 'a scheme in capitals', spec: { url: 'GITHUB://obra/superpowers' }, refused: on('spec.url', schemes) },
   { what: 'a blank before the scheme', spec: { url: ` ${github}` }, refused: on('spec.url', schemes) },
   { what: 'a path', spec: { url: '/srv/packs' }, refused: on('spec.url', schemes) },
+  { what: 'a scheme of a later version', spec: { url: 'oci://example.com/packs' }, refused: on('spec.url', schemes) },
   { what: 'a URL that is too long', spec: { url: `git+https://h/${words(2040)}` }, refused: on('spec.url') },
   { what: 'one name after github://', spec: { url: 'github://obra' }, refused: on('spec.url', twoNames) },
   {
