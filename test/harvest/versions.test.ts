@@ -344,6 +344,14 @@ test('a pack file below the address of a skill is rejected, however many version
   assert.deepEqual([told(result), result.files], [['AddressTaken z/x.md'], []]);
 });
 
+test('a hidden folder has no versions', async () => {
+  const result = await harvested({
+    'skills/.curated/1.0.0/SKILL.md': skillText('a'),
+    'skills/.curated/2.0.0/SKILL.md': skillText('b'),
+  });
+  assert.deepEqual(versions(result), ['a 0.0.0', 'b 0.0.0']);
+});
+
 test('a link to a version is that version, and no second one', async () => {
   const files = { ...skillVersions('a', '1.0.0', '2.0.0'), 'skills/a/latest': { link: '2.0.0' } };
   const result = await harvested(files);
