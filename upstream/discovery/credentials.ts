@@ -1,4 +1,5 @@
 // From the keys of a Secret to what a publisher of skills is shown.
+import { secretText } from '../secret-text.ts';
 
 export type IndexCredentials =
   | { ok: true; authorization: string | undefined; ca: Buffer | undefined }
@@ -12,11 +13,8 @@ export type IndexCredentials =
  */
 export function indexCredentials(secret: ReadonlyMap<string, Buffer>): IndexCredentials {
   const ca = secret.get('ca.crt');
-  const token = secret
-    .get('bearerToken')
-    ?.toString('utf8')
-    .replace(/\r?\n$/, '');
-  if (token === undefined || token === '') {
+  const token = secretText(secret, 'bearerToken');
+  if (token === '') {
     return secret.size > 0 && ca === undefined
       ? { ok: false, missing: 'bearerToken' }
       : { ok: true, authorization: undefined, ca };

@@ -1,4 +1,5 @@
 // From the keys of a Secret to what a git server is shown.
+import { secretText } from '../secret-text.ts';
 
 export type GitCredentials =
   | { ok: true; authorization: string | undefined; ca: Buffer | undefined }
@@ -13,26 +14,19 @@ export type GitCredentials =
  */
 export function credentialsFrom(secret: ReadonlyMap<string, Buffer>, host: string): GitCredentials {
   if (secret.size === 0) return { ok: true, authorization: undefined, ca: undefined };
-  const text = (key: string): string | undefined => {
-    const value = secret
-      .get(key)
-      ?.toString('utf8')
-      .replace(/\r?\n$/, '');
-    return value === '' ? undefined : value;
-  };
-  const username = text('username');
-  const password = text('password');
-  const token = text('bearerToken');
+  const username = secretText(secret, 'username');
+  const password = secretText(secret, 'password');
+  const token = secretText(secret, 'bearerToken');
   const ca = secret.get('ca.crt');
-  if (password !== undefined) {
-    const pair = `${username ?? defaultUser(host)}:${password}`;
+  if (password !== '') {
+    const pair = `${username || defaultUser(host)}:${password}`;
     return { ok: true, authorization: `Basic ${Buffer.from(pair).toString('base64')}`, ca };
   }
-  if (token !== undefined) {
+  if (token !== '') {
     if (!/^[\x21-\x7e]+$/.test(token)) return { ok: false, missing: 'bearerToken (in one line, without spaces)' };
     return { ok: true, authorization: `Bearer ${token}`, ca };
   }
-  if (username !== undefined) return { ok: false, missing: 'password' };
+  if (username !== '') return { ok: false, missing: 'password' };
   if (ca === undefined) return { ok: false, missing: 'username and password, or password, or bearerToken' };
   return { ok: true, authorization: undefined, ca };
 }

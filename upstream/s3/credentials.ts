@@ -1,4 +1,5 @@
 // From the keys of a Secret to what requests for a bucket are signed with.
+import { secretText } from '../secret-text.ts';
 
 export interface SigningKeys {
   accessKeyId: string;
@@ -17,16 +18,9 @@ export type BucketCredentials =
  * @returns `missing`: the keys that have to be added or mended
  */
 export function bucketCredentials(secret: ReadonlyMap<string, Buffer>): BucketCredentials {
-  const text = (key: string): string =>
-    secret
-      .get(key)
-      ?.toString('utf8')
-      .replace(/\r?\n$/, '') ?? '';
-  const [accessKeyId, secretAccessKey, sessionToken] = [
-    text('accessKeyId'),
-    text('secretAccessKey'),
-    text('sessionToken'),
-  ];
+  const accessKeyId = secretText(secret, 'accessKeyId');
+  const secretAccessKey = secretText(secret, 'secretAccessKey');
+  const sessionToken = secretText(secret, 'sessionToken');
   const ca = secret.get('ca.crt');
   const onlyCa = ca !== undefined && accessKeyId === '' && secretAccessKey === '' && sessionToken === '';
   if (secret.size === 0 || onlyCa) return { ok: true, keys: undefined, ca };

@@ -1,4 +1,5 @@
 // From the keys of a Secret to what a WebDAV server is shown.
+import { secretText } from '../secret-text.ts';
 
 export type WebDavCredentials =
   | { ok: true; username: string; password: string; ca: Buffer | undefined }
@@ -10,12 +11,7 @@ export type WebDavCredentials =
  * @returns `missing`: the keys that have to be added or mended
  */
 export function webDavCredentials(secret: ReadonlyMap<string, Buffer>): WebDavCredentials {
-  const text = (key: string): string =>
-    secret
-      .get(key)
-      ?.toString('utf8')
-      .replace(/\r?\n$/, '') ?? '';
-  const [username, password] = [text('username'), text('password')];
+  const [username, password] = [secretText(secret, 'username'), secretText(secret, 'password')];
   const missing = [username === '' && 'username', password === '' && 'password'].filter((key) => key !== false);
   if (missing.length > 0) return { ok: false, missing: missing.join(' and ') };
   // RFC 7617, 2: what stands before the first colon is the user.
