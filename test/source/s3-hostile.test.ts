@@ -216,6 +216,20 @@ test('a listing without end stops at the cap on entries, whatever its pages hold
   assert.equal(pages, 501);
 });
 
+test('so many long keys that they would fill the memory are LimitExceeded', { timeout: 100_000 }, async (t) => {
+  let pages = 0;
+  const answer: Answer = (_request, response) => {
+    const page = ++pages;
+    const rows = Array.from({ length: 1000 }, (_, at) => ({ key: `packs/${'x'.repeat(1000)}/${page}/${at}` }));
+    response.end(listing(rows, nextToken(String(page))));
+  };
+  await assert.rejects(
+    look(t, answer),
+    fault('LimitExceeded', /more than 128 MiB of keys there, .*: narrow spec\.url/),
+  );
+  assert.ok(pages < 150, String(pages));
+});
+
 test('sixty thousand keys, escaped as far as can be, hold nothing else up', { timeout: 100_000 }, async (t) => {
   const pages = Array.from({ length: 60 }, (_, page) =>
     listing(

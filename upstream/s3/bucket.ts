@@ -26,6 +26,8 @@ const mostEmptyPages = 100;
 
 /** Bytes that a key may have, anywhere. */
 const longestKey = 1024;
+/** Bytes of all keys, so that as many as there may be do not fill the memory; a quarter of the longest on average. */
+const mostOfKeys = 128 * 2 ** 20;
 
 export class Bucket {
   readonly #options: BucketOptions;
@@ -49,6 +51,7 @@ export class Bucket {
     const objects: ListedObject[] = [];
     const keys = new Set<string>();
     const pace = newPace(signal);
+    let bytesOfKeys = 0;
     let emptyPages = 0;
     for (let token: string | undefined; ; ) {
       const page = await this.#page(prefix, token, signal);
@@ -57,16 +60,13 @@ export class Bucket {
         if (!object.garbled && (keys.has(object.key) || !object.key.startsWith(prefix))) {
           throw this.#invalid('lists an object twice, or one that was not asked for');
         }
+        bytesOfKeys += Buffer.byteLength(object.key);
         keys.add(object.key);
         objects.push(object);
         await pace();
       }
-      if (objects.length > treeCaps.entries) {
-        throw new UpstreamFault(
-          'LimitExceeded',
-          `the bucket has more than ${treeCaps.entries} objects there, which no field raises: narrow spec.url or spec.subdirectory`,
-        );
-      }
+      if (objects.length > treeCaps.entries) throw tooMany(`${treeCaps.entries} objects`);
+      if (bytesOfKeys > mostOfKeys) throw tooMany(`${mostOfKeys / 2 ** 20} MiB of keys`);
       if (!page.truncated) return objects;
       if (page.objects.length === 0) emptyPages += 1;
       if (page.next === undefined || page.next === token || emptyPages > mostEmptyPages) {
@@ -157,6 +157,12 @@ export class Bucket {
     return new UpstreamFault('UpstreamInvalid', `${this.name} ${words}`, cause === undefined ? {} : { cause });
   }
 }
+
+const tooMany = (what: string): UpstreamFault =>
+  new UpstreamFault(
+    'LimitExceeded',
+    `the bucket has more than ${what} there, which no field raises: narrow spec.url or spec.subdirectory`,
+  );
 
 /** A character that is lost stands for a byte at least. */
 const isTooLong = ({ key, garbled }: ListedObject): boolean =>
