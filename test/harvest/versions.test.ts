@@ -257,6 +257,7 @@ test('globs choose among versions', async () => {
     'rules/r/2.0.0/RULE.md': 'Never.',
     'profiles/p/1.0.0/p.md': 'You.',
     'profiles/p/1.0.0/notes.md': 'Notes.',
+    'skills/a/4.0.0/README.md': 'No main file.',
   };
   const excluded = await harvested(files, { exclude: ['skills/*/3.*', 'rules/r/1.0.0/RULE.md'] });
   assert.deepEqual([versions(excluded), versions(excluded, 'rule')], [['a 2.0.0', 'a 1.0.0'], ['r 2.0.0']]);
@@ -268,6 +269,8 @@ test('globs choose among versions', async () => {
   const listed = await harvested(files, {
     include: { skills: ['skills/a/1.0.0/SKILL.md'], rules: ['rules/*/2.*/RULE.md'], profiles: ['profiles/**/*.md'] },
   });
+  assert.deepEqual(told(excluded), ['NothingMatched skills/a/4.0.0']);
+  assert.deepEqual(told(listed), ['NotReached rules', 'NotReached skills']);
   assert.deepEqual(versions(listed), ['a 1.0.0']);
   assert.deepEqual(versions(listed, 'rule'), ['r 2.0.0']);
   assert.deepEqual(versions(listed, 'profile'), ['p 1.0.0']);
@@ -342,6 +345,16 @@ test('a pack file below the address of a skill is rejected, however many version
   const files = { ...skillVersions('a', '1.0.0', '2.0.0', '3.0.0'), ...skillVersions('z', '1.0.0'), 'z/x.md': 'x' };
   const result = await harvested(files, { include: { files: ['z/**'] } });
   assert.deepEqual([told(result), result.files], [['AddressTaken z/x.md'], []]);
+});
+
+test('the main file of a version may be spelt as that of any skill', async () => {
+  const result = await harvested({
+    'skills/a/1.0.0/skill.md': skillText('a'),
+    'skills/a/2.0.0/Skill.md': skillText('a'),
+    'skills/b/Skill.md': skillText('b'),
+    'skills/b/1.0.0/SKILL.md': skillText('c'),
+  });
+  assert.deepEqual(versions(result), ['a 2.0.0', 'a 1.0.0', 'b 0.0.0', 'c 0.0.0']);
 });
 
 test('a hidden folder has no versions', async () => {
