@@ -74,9 +74,9 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
   ['InvalidAccessKeyId', wrongKeys('does not know the accessKeyId')],
   // versitygw's word for it.
   ['XAdminUserNotFound', wrongKeys('does not know the accessKeyId')],
-  ['ExpiredToken', wrongKeys('does not take the sessionToken any longer: put new keys into the place')],
-  ['InvalidToken', wrongKeys('does not take the sessionToken: put new keys into the place')],
-  ['TokenRefreshRequired', wrongKeys('does not take the sessionToken any longer: put new keys into the place')],
+  ['ExpiredToken', wrongKeys('does not take the sessionToken any longer: renew the keys')],
+  ['InvalidToken', wrongKeys('does not take the sessionToken: renew the keys')],
+  ['TokenRefreshRequired', wrongKeys('does not take the sessionToken any longer: renew the keys')],
   ['RequestTimeTooSkewed', otherClock],
   ['RequestExpired', otherClock],
   ['AuthorizationHeaderMalformed', otherRegion],
