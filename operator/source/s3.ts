@@ -11,9 +11,8 @@ import type { LookContext } from './backend.ts';
 import { printable } from './path.ts';
 import { hasBeenSeen, seen } from './s3/memory.ts';
 import { type BucketFiles, filesOf } from './s3/objects.ts';
-import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
-import { readTogether } from './together.ts';
-import { totalSizeFault } from './total-size.ts';
+import type { Source, Tree } from './source.ts';
+import { WantedFiles } from './wanted-files.ts';
 
 /**
  * @param spec `spec.url` with an S3 scheme; nothing but its `subdirectory` is listed
@@ -50,7 +49,6 @@ class S3Look {
   readonly #context: LookContext;
   /** What the probe listed, for the first tree. */
   #probed: BucketFiles | undefined;
-  #total = 0;
 
   constructor(bucket: Bucket, address: BucketAddress, subdirectory: string, context: LookContext) {
     this.#bucket = bucket;
@@ -67,14 +65,18 @@ class S3Look {
   async open(): Promise<Tree> {
     const { revision, entries, objects, problems, isThere } = this.#probed ?? (await this.#list());
     this.#probed = undefined;
-    this.#total = 0;
     await this.#assertThere(isThere);
+    const { limits } = this.#context;
+    const files = new WantedFiles(this.#context);
     return {
       revision,
       entries,
       ...(this.#subdirectory === '' ? {} : { hasSubdirectory: true }),
       problems,
-      read: (wanted, sink) => this.#read(wanted, objects, sink),
+      read: (wanted, sink) =>
+        files.read(wanted, sink, ({ path }, signal) =>
+          this.#bucket.read(objects.get(path)!, `"${printable(path)}"`, limits.fileSize, signal),
+        ),
       close: async () => {},
     };
   }
@@ -103,22 +105,5 @@ class S3Look {
       'NotFound',
       `the bucket "${this.#address.bucket}" has nothing below "${printable(this.#start)}"; check spec.url and spec.subdirectory, or put something there`,
     );
-  }
-
-  async #read(wanted: readonly TreeEntry[], objects: BucketFiles['objects'], sink: TreeSink): Promise<void> {
-    const { limits, signal } = this.#context;
-    /** Files are read side by side and handed on one after the other. */
-    let handing: Promise<void> = Promise.resolve();
-    await readTogether(wanted, limits, signal, async (entry, stop) => {
-      const object = objects.get(entry.path)!;
-      const isLarge = object.size !== undefined && object.size > limits.fileSize;
-      const called = `"${printable(entry.path)}"`;
-      const bytes = isLarge ? undefined : await this.#bucket.read(object, called, limits.fileSize, stop);
-      if (bytes === undefined) return sink.tooLarge(entry, object.size ?? limits.fileSize + 1);
-      this.#total += bytes.length;
-      if (this.#total > limits.totalSize) throw totalSizeFault(limits.totalSize);
-      handing = handing.then(() => sink.take(entry, bytes));
-      await handing;
-    });
   }
 }

@@ -13,9 +13,9 @@ import { type Folders, type WalkedFolder, walkFolders } from '../../upstream/web
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import { joinPath, printable } from './path.ts';
-import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
+import type { Source, Tree, TreeEntry } from './source.ts';
 import { readTogether } from './together.ts';
-import { totalSizeFault } from './total-size.ts';
+import { WantedFiles } from './wanted-files.ts';
 import { type FileState, fileStates, idOf, revisionOf } from './webdav/files.ts';
 import { decodeMemory, encodeMemory, type WebDavMemory } from './webdav/memory.ts';
 
@@ -63,9 +63,6 @@ class WebDavLook {
   #looked: Looked | undefined;
   /** What the memory holds is what is known now. */
   #isRemembered = false;
-  #total = 0;
-  /** Files are read side by side and handed on one after the other. */
-  #handing: Promise<void> = Promise.resolve();
 
   constructor(server: WebDavServer, base: string, start: string, context: LookContext) {
     this.#server = server;
@@ -77,8 +74,9 @@ class WebDavLook {
   /** Transfers listings alone, but for files that were read within two seconds of their last change. */
   async probe(): Promise<string> {
     const { files, folders, doubtful } = await this.#look((known) => known);
-    await this.#each([...doubtful], async (state, signal) => {
-      const bytes = await this.#get(state, signal);
+    const { limits, signal } = this.#context;
+    await readTogether([...doubtful], limits, signal, async (state, stop) => {
+      const bytes = await this.#get(state, stop);
       const found = bytes && hash('sha256', bytes);
       if (found === state.hash) doubtful.delete(state);
       this.#learn(state, found);
@@ -107,6 +105,7 @@ class WebDavLook {
         ...(entry.size === undefined ? {} : { size: entry.size }),
       });
     }
+    const wantedFiles = new WantedFiles(this.#context);
     let revision = await revisionOf(files, folders);
     return {
       get revision() {
@@ -116,7 +115,7 @@ class WebDavLook {
       hasSubdirectory: true,
       problems: problemsOf(folders),
       read: async (wanted, sink) => {
-        await this.#each(wanted, (entry, signal) => this.#read(files.get(entry.path)!, entry, sink, signal));
+        await wantedFiles.read(wanted, sink, (entry, signal) => this.#read(files.get(entry.path)!, entry, signal));
         revision = await revisionOf(files, folders);
         await this.#remember();
       },
@@ -136,34 +135,20 @@ class WebDavLook {
     return this.#looked;
   }
 
-  async #read(state: FileState, entry: TreeEntry, sink: TreeSink, signal: AbortSignal): Promise<void> {
-    const { limits } = this.#context;
-    if (state.entry.size !== undefined && state.entry.size > limits.fileSize) {
-      sink.tooLarge(entry, state.entry.size);
-      return;
-    }
+  /** @throws UpstreamFault UpstreamInvalid for bytes that are others than those the entry's id stands for */
+  async #read(state: FileState, entry: TreeEntry, signal: AbortSignal): Promise<Buffer | undefined> {
     const bytes = await this.#get(state, signal);
-    if (bytes === undefined) {
-      sink.tooLarge(entry, state.entry.size ?? limits.fileSize + 1);
-      return;
-    }
-    this.#total += bytes.length;
-    if (this.#total > limits.totalSize) throw totalSizeFault(limits.totalSize);
+    if (bytes === undefined) return undefined;
     const found = state.racy || state.hash !== undefined ? hash('sha256', bytes) : undefined;
     if (entry.id !== undefined && state.hash !== undefined && found !== state.hash) {
       throw new UpstreamFault('UpstreamInvalid', `"${printable(state.path)}" changed while it was read`);
     }
     if (found !== undefined) this.#learn(state, found);
-    this.#handing = this.#handing.then(() => sink.take(entry, bytes));
-    await this.#handing;
+    return bytes;
   }
 
   #get({ path, entry }: FileState, signal: AbortSignal): Promise<Buffer | undefined> {
     return this.#server.read(path, entry, this.#context.limits.fileSize, signal);
-  }
-
-  #each<Item>(items: readonly Item[], work: (item: Item, signal: AbortSignal) => Promise<void>): Promise<void> {
-    return readTogether(items, this.#context.limits, this.#context.signal, work);
   }
 
   #learn(state: FileState, found: string | undefined): void {
