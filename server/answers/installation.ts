@@ -38,18 +38,23 @@ export const installedFiles = ({ files }: ArtifactRow): FileRow[] => files.filte
 export const versionOf = ({ row, versions }: Artifact, version?: string): ArtifactRow | undefined =>
   version === undefined ? row : versions.find((one) => one.version === version);
 
+/** `<SkillSource>@<revision>`, as a manifest names it. */
+export function installedFrom({ snapshot }: View, { from }: Artifact): string {
+  const revision = snapshot.sources.find(({ settings }) => settings.name === from.name)?.settings.revision;
+  return revision === undefined ? from.name : `${from.name}@${revision}`;
+}
+
 /** @param version one of the artifact's */
 export function installationManifest(
-  { snapshot }: View,
-  { from, row }: Artifact,
+  view: View,
+  artifact: Artifact,
   version: ArtifactRow,
   installedAt: string,
 ): InstallationManifest {
-  const revision = snapshot.sources.find(({ settings }) => settings.name === from.name)?.settings.revision;
   return {
-    name: row.name,
+    name: artifact.row.name,
     version: version.version,
-    source: revision === undefined ? from.name : `${from.name}@${revision}`,
+    source: installedFrom(view, artifact),
     installedAt,
     checksums: Object.fromEntries(installedFiles(version).map(({ path, digest }) => [path, digest])),
   };

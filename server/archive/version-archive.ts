@@ -1,8 +1,9 @@
 // The archive of one version of a skill, rule or profile, as it is installed: a gzipped tar of its files and their manifest.
 import type { ContentReader } from '../../catalogue/content.ts';
 import { byCodePoint } from '../../catalogue/names.ts';
+import { Slices } from '../../catalogue/slices.ts';
 import type { ArtifactRow, FileRow } from '../../catalogue/source-catalogue.ts';
-import { installationManifest, installedFiles, manifestPath } from '../answers/installation.ts';
+import { installationManifest, installedFiles, installedFrom, manifestPath } from '../answers/installation.ts';
 import type { Budget } from '../budget.ts';
 import type { Artifact } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
@@ -14,21 +15,21 @@ import { tar, tarPieces } from './tar.ts';
 export class VersionArchive {
   /** In bytes. */
   readonly size: number;
-  readonly #row: ArtifactRow;
-  readonly #manifest: Buffer;
+  readonly #made: Made;
   readonly #entries: readonly Entry[];
   readonly #content: ContentReader;
 
+  private constructor(made: Made, entries: readonly Entry[], content: ContentReader) {
+    this.size = made.size;
+    this.#made = made;
+    this.#entries = entries;
+    this.#content = content;
+  }
+
   /** @param version one of the artifact's */
-  constructor(view: View, artifact: Artifact, version: ArtifactRow) {
-    const manifest = installationManifest(view, artifact, version, '');
-    this.#row = version;
-    this.#manifest = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
-    this.#content = view.snapshot.content;
-    const files = installedFiles(version).map((file): Entry => ({ path: file.path, size: file.size, file }));
-    const all = [...files, { path: manifestPath, size: this.#manifest.length }];
-    this.#entries = all.sort((a, b) => byCodePoint(a.path, b.path));
-    this.size = gzipSize(tarPieces(this.#entries));
+  static async of(view: View, artifact: Artifact, version: ArtifactRow): Promise<VersionArchive> {
+    const made = await madeOf(view, artifact, version);
+    return new VersionArchive(made, entriesOf(version, made.manifest), view.snapshot.content);
   }
 
   /**
@@ -39,7 +40,7 @@ export class VersionArchive {
    */
   async *pieces(budget: Budget, overdue: () => void): AsyncGenerator<Buffer> {
     using inTurn = new FilesInTurn(this.#content, budget, overdue);
-    yield* gzip(tar(this.#entries, ({ file }) => (file === undefined ? this.#manifest : inTurn.read(file))));
+    yield* gzip(tar(this.#entries, ({ file }) => (file === undefined ? this.#made.manifest : inTurn.read(file))));
   }
 
   /**
@@ -47,11 +48,13 @@ export class VersionArchive {
    * @throws ContentUnavailable
    */
   digest(budget: Budget): Promise<string> {
-    const known = digests.get(this.#row);
-    if (known?.manifest.equals(this.#manifest)) return known.digest;
+    const made = this.#made;
+    if (made.digest !== undefined) return made.digest;
     const digest = digestOfPieces(this.pieces(budget, () => {}));
-    digests.set(this.#row, { manifest: this.#manifest, digest });
-    digest.catch(() => digests.delete(this.#row));
+    made.digest = digest;
+    digest.catch(() => {
+      made.digest = undefined;
+    });
     return digest;
   }
 }
@@ -63,5 +66,37 @@ interface Entry {
   file?: FileRow;
 }
 
-/** By version, with the manifest that the archive had then: it names the source's revision, which moves by itself. */
-const digests = new WeakMap<ArtifactRow, { manifest: Buffer; digest: Promise<string> }>();
+/** What costs more the more files there are, and is made once. */
+interface Made {
+  manifest: Buffer;
+  size: number;
+  digest?: Promise<string> | undefined;
+}
+
+/** By version, with what its manifest names besides: the source's revision moves by itself. */
+const known = new WeakMap<ArtifactRow, { names: string; made: Promise<Made> }>();
+
+function madeOf(view: View, artifact: Artifact, version: ArtifactRow): Promise<Made> {
+  const names = JSON.stringify([artifact.row.name, installedFrom(view, artifact)]);
+  const before = known.get(version);
+  if (before?.names === names) return before.made;
+  const manifest = installationManifest(view, artifact, version, '');
+  const made = make(version, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
+  known.set(version, { names, made });
+  return made;
+}
+
+async function make(version: ArtifactRow, manifest: Buffer): Promise<Made> {
+  const slices = new Slices();
+  const pieces: number[] = [];
+  for (const length of tarPieces(entriesOf(version, manifest))) {
+    pieces.push(length);
+    if (slices.over) await slices.turn();
+  }
+  return { manifest, size: gzipSize(pieces) };
+}
+
+function entriesOf(version: ArtifactRow, manifest: Buffer): Entry[] {
+  const files = installedFiles(version).map((file): Entry => ({ path: file.path, size: file.size, file }));
+  return [...files, { path: manifestPath, size: manifest.length }].sort((a, b) => byCodePoint(a.path, b.path));
+}

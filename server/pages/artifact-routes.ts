@@ -79,7 +79,7 @@ export class ArtifactRoutes {
   async #sendArchive(asked: Asked, { artifact, row }: Place, sending: Sending): Promise<FastifyReply> {
     // A prompt is no file that is installed.
     if (artifact.kind === 'prompt') return notFound(asked);
-    const archive = new VersionArchive(asked.visit.view, artifact, row);
+    const archive = await VersionArchive.of(asked.visit.view, artifact, row);
     const digest = await archive.digest(this.#budget);
     asked.reply.headers(contentHeaders);
     const sent = (): void => {

@@ -16,6 +16,7 @@ import { VersionArchive } from '../../server/archive/version-archive.ts';
 import { Budget } from '../../server/budget.ts';
 import { buildSnapshot } from '../../server/snapshot/build.ts';
 import { visible } from '../../server/view.ts';
+import { heldUp } from '../fixtures/held-up.ts';
 import { type Files, fileRow } from './support/gateway.ts';
 
 const MiB = 2 ** 20;
@@ -61,7 +62,7 @@ async function zenOf(files: Files, revision = 'main@sha1:01') {
   content.add(files);
   const archive = async (at: string): Promise<VersionArchive> => {
     const view = visible(await buildSnapshot(indexAt(at), catalogues(version), content), []);
-    return new VersionArchive(view, view.skills[0]!, version);
+    return await VersionArchive.of(view, view.skills[0]!, version);
   };
   return { content, archive, made: await archive(revision) };
 }
@@ -199,6 +200,18 @@ describe('the archive of a version', () => {
     assert.equal(content.reads, reads);
     assert.notEqual(await (await archive('main@sha1:02')).digest(budget), before);
     assert.ok(content.reads > reads);
+  });
+
+  it('of very many files holds nothing up, and is weighed once for all who ask', async () => {
+    const files = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`data/ü${at}.txt`, 'x']));
+    const { archive } = await zenOf({ 'SKILL.md': 'x', ...files });
+    const first = await heldUp(() => archive('main@sha1:02'));
+    assert.ok(first < 100, `${first} ms`);
+    const before = process.threadCpuUsage();
+    const all = await Promise.all(Array.from({ length: 20 }, () => archive('main@sha1:02')));
+    const spent = process.threadCpuUsage(before).user / 1000;
+    assert.equal(new Set(all.map(({ size }) => size)).size, 1);
+    assert.ok(spent < 1000, `${spent} ms`);
   });
 
   it('fails where a file cannot be read, and is tried again', async () => {
