@@ -29,7 +29,7 @@ async function overview(visit: Visit): Promise<string> {
   const first = all.page === 1;
   const main = html`<section class="intro">
 <h1>${door.gateway}</h1>
-<p>${kindCounts(visibleCounts(view))}, in ${view.libraries.size === 1 ? 'one library' : html`${view.libraries.size} libraries`}.</p>
+<p>${summary(visit)}</p>
 </section>
 ${first && librariesSection(visit)}
 <div class="columns">
@@ -42,6 +42,13 @@ ${pager(all, 'everything', href)}
 ${troubledSources(visit)}</aside>
 </div>`;
   return cataloguePage(visit, { main, here: '/' });
+}
+
+/** What there is, in a sentence. */
+function summary({ view }: Visit): string {
+  const libraries = view.libraries.size;
+  if (libraries === 0) return 'No library yet, or none in this scope.';
+  return `${kindCounts(visibleCounts(view))}, in ${libraries === 1 ? 'one library' : `${libraries} libraries`}.`;
 }
 
 function librariesSection(visit: Visit): Html | undefined {

@@ -645,7 +645,7 @@ describe('where there is nothing', () => {
 
   it('an empty catalogue is a page too', async () => {
     const { url } = await serveCatalogue(suite, { sources: [] });
-    assert.match(await (await fetch(url)).text(), /Nothing is here/);
+    assert.match(await (await fetch(url)).text(), /No library yet[\s\S]*Nothing is here/);
   });
 });
 

@@ -53,7 +53,7 @@ const unreachableCodes: Record<string, string> = {
   ECONNREFUSED: 'refuses connections; check host and port in spec.url',
   ECONNRESET: closedTheConnection,
   EPIPE: closedTheConnection,
-  ENOTFOUND: 'is a name that does not resolve; check the host in spec.url',
+  ENOTFOUND: 'is a name that does not resolve; check the host in spec.url, and the DNS where the operator runs',
   EAI_AGAIN:
     'is a name that does not resolve at present; check the host in spec.url, and the DNS where the operator runs',
   EHOSTUNREACH: cannotBeReached,
