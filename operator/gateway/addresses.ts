@@ -7,6 +7,7 @@ import type { ArtifactRow, PackFileRow } from '../../catalogue/source-catalogue.
 
 /** The addresses of one source's catalogue, all relative to its library. */
 export interface SourceAddresses {
+  /** One for all versions of an artifact. */
   artifacts: Pick<ArtifactRow, 'kind' | 'address' | 'name' | 'folder'>[];
   files: PackFileRow['path'][];
 }
@@ -47,10 +48,7 @@ export function resolveAddresses(claimants: readonly Claimant[]): Resolution {
   const holders = new Map<string, string>();
   for (const { name: source, library, addresses } of claimants) {
     const own = new Set(addresses.artifacts.map(({ kind, address }) => `${kind} ${address}`));
-    const settled = new Set<string>();
     for (const { kind, address, name, folder } of addresses.artifacts) {
-      if (settled.has(`${kind} ${address}`)) continue;
-      settled.add(`${kind} ${address}`);
       const key = artifactKey(kind, library, address);
       const holder = holders.get(key);
       if (holder === undefined || holder === source) {

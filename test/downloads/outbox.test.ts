@@ -52,6 +52,8 @@ test('a download is told once: before it is sent, while it is, and until the vol
   outbox.shown(shows(second));
   assert.equal(outbox.of(loki), 0, 'the answer is lost, the volume shows it');
   assert.deepEqual(outbox.next(), second, 'it is sent until it is confirmed');
+  outbox.delivered();
+  assert.equal(outbox.of(loki), 0, 'the answer came after the volume showed it');
 });
 
 test('what a server has is told after a restart of the operator that lost its file', () => {
