@@ -1,4 +1,5 @@
 // HTML that is right by construction: a tagged template whose values are escaped unless they are HTML already.
+import { legible } from './legible.ts';
 
 /** A piece of HTML. Text becomes one by the template alone, or by whoever vouches for it. */
 export class Html {
@@ -32,10 +33,4 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Control characters have no place in HTML: they are shown as what they are, unreadable. */
-const escaped = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(/[&<>"']/g, (character) => entities[character]!)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
-    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, '\ufffd');
+const escaped = (text: string): string => legible(text).replace(/[&<>"']/g, (character) => entities[character]!);

@@ -5,7 +5,7 @@ import type { Artifact } from '../snapshot/snapshot.ts';
 import type { VisibleLibrary } from '../view.ts';
 import { countByKind, kindCounts } from './counts.ts';
 import { type Html, html } from './html.ts';
-import { calledAs } from './search.ts';
+import { calledAs, isSearchable } from './search.ts';
 import type { Visit } from './visit.ts';
 
 /** With all that a row may hold, and in whatever script, a page of so many stays below 100 KB. */
@@ -43,14 +43,14 @@ ${tagList(visit, row.tags, mostTags)}</li>
 `;
 }
 
-/** Each leads to what else has it; of one that is too long for that, its beginning is shown. */
+/** Each leads to what else has it, where a search finds that; of one that is too long, its beginning is shown. */
 export function tagList({ links }: Visit, tags: readonly string[], most: number): Html | undefined {
   if (tags.length === 0) return undefined;
   const more = tags.length - most;
   return html`<ul class="tags" aria-label="Tags">${tags
     .slice(0, most)
     .map((tag) =>
-      tag.length > longestTag
+      tag.length > longestTag || !isSearchable(tag)
         ? html`<li>${summary(tag, longestTag)}</li>`
         : html`<li><a href="${links.to('/', { q: tag })}">${tag}</a></li>`,
     )}${more > 0 && html`<li>and ${more} more</li>`}</ul>`;

@@ -1,4 +1,5 @@
 // What the search tells a script while somebody types: the best few, and how many there are.
+import { legible } from './legible.ts';
 import { summary } from './listing.ts';
 import { calledAs, search, termsOf } from './search.ts';
 import type { Visit } from './visit.ts';
@@ -18,9 +19,9 @@ export async function searchAnswer({ view, links, parameters }: Visit): Promise<
   const found = await search(view, terms);
   const results = found.slice(0, best).map((artifact) => ({
     kind: artifact.kind,
-    name: summary(calledAs(artifact), 128),
+    name: legible(summary(calledAs(artifact), 128)),
     library: artifact.from.library,
-    description: summary(artifact.row.description, 120),
+    description: legible(summary(artifact.row.description, 120)),
     href: links.artifact(artifact),
   }));
   return { total: found.length, results };

@@ -54,6 +54,11 @@ export function termsOf(query: string): readonly string[] {
   return [...terms];
 }
 
+/** Whether a search for a tag finds it: a word with a colon is a whole tag, so a tag of several words has none. */
+export const isSearchable = (tag: string): boolean => !/\s/.test(tag) || !tag.split(/\s+/).some(isWholeTag);
+
+const isWholeTag = (term: string): boolean => term.indexOf(':') > 0;
+
 /**
  * Everything of a view in which all terms are found, best first; what is equally good, and all where there is no term, by
  * name. A term with a colon behind its first character is a whole tag; any other may stand anywhere in a name, a tag or a
@@ -76,7 +81,7 @@ export async function search(view: View, terms: readonly string[]): Promise<read
 function scoreOf(entry: Entry, terms: readonly string[]): number {
   let score = 0;
   for (const term of terms) {
-    const found = term.indexOf(':') > 0 ? (entry.tags.includes(term) ? 50 : 0) : substringScore(entry, term);
+    const found = isWholeTag(term) ? (entry.tags.includes(term) ? 50 : 0) : substringScore(entry, term);
     if (found === 0) return 0;
     score += found;
   }

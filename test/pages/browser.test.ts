@@ -313,7 +313,7 @@ metadata:
       await page.getByText("<script>alert('text')</script>").waitFor();
       assert.equal(await page.locator('.markdown img').count(), 1, 'its own picture alone');
       for (const link of await page.locator('.markdown a').all()) {
-        assert.match((await link.getAttribute('href')) ?? '', /^\/skills\/hostile\/raw\//);
+        assert.match((await link.getAttribute('href')) ?? '', /^\/skills\/hostile\/hostile\/raw\//);
       }
       assert.deepEqual(wrong, []);
     }
@@ -326,7 +326,7 @@ metadata:
 
   it('is not wider than a phone, however long its words are', async () => {
     const word = 'x'.repeat(500);
-    const long = `---\nname: long\ndescription: ${word}\ntags: [${word}]\n---\n# ${word}\n\n${word}\n\n- ${word}\n\n> ${word}\n\n|${word}|${word}|\n|---|---|\n|${word}|\`${word}\`|\n\n\`\`\`\n${word}\n\`\`\`\n`;
+    const long = `---\nname: long\ndescription: ${word}\ntags: [${word}]\n---\n# ${word}\n\n${word}\n\n- ${word}\n\n> ${word}\n\n|${word}|${word}|\n|---|---|\n|${word}|\`${word}\`|\n\n${'- '.repeat(40)}x\n\n${'> '.repeat(40)}x\n\n\`\`\`\n${word}\n\`\`\`\n`;
     const { server } = await serveHarvested(suite, {
       wide: {
         files: {

@@ -65,6 +65,13 @@ describe('what an author writes', () => {
     assert.match(html, /&lt;script&gt;/);
   });
 
+  it('is seen as agents read it: nothing is hidden, and no direction is turned', () => {
+    const html = render('# \u202eb\n\n[\u202emoc.elpmaxe](https://evil.example) `x\u2066y` a\u{e0061}\u{e0062}z\n');
+    assert.doesNotMatch(html, /[\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]/u);
+    assert.match(html, /\ufffdmoc.elpmaxe/);
+    assert.match(html, /a\ufffdz/);
+  });
+
   it('has pictures of the artifact itself, and none of other places', () => {
     assert.match(
       render('![map](pic.png)'),

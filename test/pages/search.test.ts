@@ -16,6 +16,11 @@ const catalogue: CatalogueFixture = {
         { address: 'zen', description: 'Testing patience, mostly.', tags: [] },
         { address: 'all-three', description: 'All three places say three.', tags: ['three'] },
         { address: 'reads-tags', description: 'Nothing else.', tags: ['lang:golang'] },
+        {
+          address: 'many-tags',
+          description: 'For those who write as they like.',
+          tags: ['lang:rust', 'lang: go', 'two words', ': odd'],
+        },
       ],
       rules: [{ address: 'naming', description: 'How tests are named.' }],
       profiles: [{ address: 'tester', description: 'Breaks things.' }],
@@ -61,6 +66,14 @@ describe('what is found', () => {
     assert.deepEqual((await names('LANG:Go')).sort(), ['go-elsewhere', 'go-tests']);
     assert.deepEqual(await names('lang:'), []);
     assert.deepEqual(await names('lang:go table'), ['go-tests']);
+  });
+
+  it('a tag that a page links to is found; one of several words with a colon is no link', async () => {
+    const html = await (await fetch(`${origin}/skills/many-tags`)).text();
+    const tags = [...html.matchAll(/href="(\/\?q=[^"]*)"/g)].map(([, href]) => href!);
+    assert.deepEqual(tags, ['/?q=lang%3Arust', '/?q=two+words', '/?q=%3A+odd']);
+    for (const href of tags) assert.match(await (await fetch(origin + href)).text(), /1 result for/, href);
+    assert.match(html, /<li>lang: go<\/li>/);
   });
 
   it('every kind is found, each with its page', async () => {

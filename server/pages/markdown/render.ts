@@ -2,6 +2,7 @@
 // text or to a file of the artifact, never anywhere else.
 import newMarkdownIt, { type MarkdownIt, type Token } from 'markdown-it';
 import { encodePath } from '../../../catalogue/address.ts';
+import { legible } from '../legible.ts';
 
 export interface MarkdownSource {
   text: string;
@@ -29,7 +30,7 @@ export function renderMarkdown(source: MarkdownSource): string {
   renderer.rules.table_close = () => '</table></div>\n';
   renderer.rules.fence = (all, at) => preformatted(all[at]!.content, markdown);
   renderer.rules.code_block = (all, at) => preformatted(all[at]!.content, markdown);
-  const tokens = markdown.parse(source.text, {});
+  const tokens = markdown.parse(legible(source.text), {});
   const targets = new Targets(source);
   const slugs = new Map<string, number>();
   for (const [at, token] of tokens.entries()) {
