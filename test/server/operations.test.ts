@@ -23,6 +23,7 @@ import {
   until,
 } from './support/gateway.ts';
 import { call, callTool, get, readText } from './support/mcp.ts';
+import { connected, postHead, spoken } from './support/raw.ts';
 
 describe('health', () => {
   const suite = lifetime();
@@ -157,9 +158,9 @@ describe('logs', () => {
     const { url } = await serveCatalogue(test, schoolTree, { logger });
     const bad = 'GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer hunter2\r\nno header\r\n\r\n';
     const answer = await spoken(url, bad);
-    assert.match(answer, /^HTTP\/1\.1 400 /);
-    assert.equal(JSON.parse(answer.split('\r\n\r\n')[1]!).error.code, -32000);
-    assert.match(await spoken(url, `GET /mcp HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+    assert.equal(answer.status, 400);
+    assert.equal(JSON.parse(answer.body).error.code, -32000);
+    assert.equal((await spoken(url, `GET /mcp HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).status, 431);
     assert.equal(lines.filter((line) => JSON.parse(line).msg === 'client error').length, 2);
     assert.doesNotMatch(lines.join(''), /hunter2|rawPacket/);
   });
@@ -175,18 +176,6 @@ describe('logs', () => {
     assert.equal(lines.length, before);
   });
 });
-
-/** What the server says to these bytes before it closes the connection. */
-async function spoken(url: string, bytes: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (piece: string) => {
-    answer += piece;
-  });
-  socket.write(bytes);
-  await once(socket, 'close');
-  return answer;
-}
 
 describe('a client that does not read its answer', () => {
   it('is cut off, though not before any answer has had its time', async (test) => {
@@ -278,6 +267,36 @@ describe('stopping', () => {
     assert.match(answer, /skill:\/\/deepsource/);
     await assert.rejects(fetch(`${server.url}/livez`));
     await assert.rejects(fetch(`${server.metricsUrl}/metrics`));
+  });
+
+  it('cuts no answer that its client is slow to take', async (test) => {
+    const gateway = await GatewayFixture.create(test);
+    const text = 'x'.repeat(400_000);
+    await gateway.publish({ sources: [{ name: 'big', skills: [{ address: 'alpha', files: { 'kept.txt': text } }] }] });
+    const server = await serve(test, gateway);
+    const uri = 'skill://big/alpha/kept.txt';
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } });
+    for (let time = 0; time < 2; time++) await spoken(server.url, `${postHead(body)}${body}`);
+    const socket = await connected(server.url);
+    const head = postHead(body).replace('Connection: close\r\n', '');
+    const ended = new Promise((end) => socket.on('error', () => {}).once('close', end));
+    socket.pause();
+    // More than the system takes into its own memory for one connection.
+    socket.write(`${head}${body}`.repeat(40));
+    await get(`${server.url}/livez`);
+    const stopped = server.close();
+    await until(
+      'it is not ready',
+      async () => (await fetch(`${server.url}/readyz`).catch(() => undefined))?.status !== 200,
+    );
+    let answers = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => {
+      answers += piece;
+    });
+    socket.resume();
+    await ended;
+    await stopped;
+    assert.equal(answers.split(text).length - 1, 40);
   });
 
   it('does not wait for connections on which nothing was asked, which clients keep ready', async (test) => {
