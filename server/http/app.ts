@@ -55,6 +55,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Node takes the longer of the two times for the whole request, whichever it is.
     http: { headersTimeout: requestWithinMs, connectionsCheckingInterval: lookEveryMs },
     connectionTimeout: silentForMs,
+    // None: fastify's ten seconds are for hooks as well, and a server that stops may wait longer for slow clients.
+    pluginTimeout: 0,
     clientErrorHandler: clientErrorHandler(options.logger),
     // Before there is a route there are no hooks. Fastify's own words would repeat the URL.
     frameworkErrors: (_error, request, reply) => refuse(request, reply, 400, 'The URL is not one that can be read'),

@@ -204,6 +204,7 @@ describe('a client that does not read its answer', () => {
     assert.ok(app.server.timeout > 60_000 && app.server.timeout <= 120_000, `${app.server.timeout} ms`);
     const { headersTimeout, requestTimeout } = app.server;
     assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 30_000, requestTimeout: 30_000 });
+    assert.equal(app.initialConfig.pluginTimeout, 0, 'a server that stops may wait longer than ten seconds for one');
     // The real time is too long to wait for.
     app.server.timeout = 200;
     await app.listen({ host: '127.0.0.1', port: 0 });
