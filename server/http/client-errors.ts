@@ -11,8 +11,11 @@ const answers: Readonly<Record<string, [status: number, message: string]>> = {
 };
 
 export function clientErrorHandler(log: FastifyBaseLogger): (error: Error & { code?: string }, socket: Socket) => void {
+  const refused = new WeakSet<Socket>();
   return ({ code = 'unknown' }, socket) => {
-    if (code === 'ECONNRESET' || socket.destroyed) return;
+    if (code === 'ECONNRESET' || socket.destroyed || refused.has(socket)) return;
+    // Node tells of each further piece.
+    refused.add(socket);
     log.debug({ code }, 'client error');
     const [status, message] = answers[code] ?? [400, 'The request is not valid HTTP'];
     const body = JSON.stringify(jsonRpcErrorBody(rpcCodes.refused, message));

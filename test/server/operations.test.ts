@@ -1,12 +1,13 @@
 // What operates a server: health, probes, metrics, logs, and an end that loses no request.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { type EventEmitter, once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { before, describe, it } from 'node:test';
 import pino from 'pino';
 import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
+import { clientErrorHandler } from '../../server/http/client-errors.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { createServerMetrics } from '../../server/metrics.ts';
 import { startServer } from '../../server/server.ts';
@@ -23,7 +24,7 @@ import {
   until,
 } from './support/gateway.ts';
 import { call, callTool, get, readText } from './support/mcp.ts';
-import { connected, postHead, spoken } from './support/raw.ts';
+import { connected, heard, postHead, spoken } from './support/raw.ts';
 
 describe('health', () => {
   const suite = lifetime();
@@ -165,6 +166,29 @@ describe('logs', () => {
     assert.doesNotMatch(lines.join(''), /hunter2|rawPacket/);
   });
 
+  it('tell once of a connection that goes on with what is no HTTP', async (test) => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+    const handler = clientErrorHandler(logger);
+    const server = createServer();
+    server.on('clientError', (error, socket) => handler(error, socket as Socket));
+    server.listen(0, '127.0.0.1');
+    test.after(() => server.close());
+    await once(server, 'listening');
+    const asked = once(server, 'request');
+    const errors = countOf(server, 'clientError', 3);
+    const socket = await connected(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const answered = heard(socket);
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [, response] = (await asked) as [IncomingMessage, ServerResponse];
+    const noise = setInterval(() => socket.write('no HTTP\r\n'), 1);
+    await errors;
+    clearInterval(noise);
+    response.end('late');
+    assert.equal((await answered).status, 200);
+    assert.equal(lines.length, 1);
+  });
+
   it('have no line of a request at info', async (test) => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
@@ -176,6 +200,10 @@ describe('logs', () => {
     assert.equal(lines.length, before);
   });
 });
+
+async function countOf(emitter: EventEmitter, event: string, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) await once(emitter, event);
+}
 
 describe('a client that does not read its answer', () => {
   it('is cut off, though not before any answer has had its time', async (test) => {
