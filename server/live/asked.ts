@@ -1,10 +1,8 @@
 // Which files a request is about to read or to tell the digests of: those that Live sources are asked for first.
-
 import { visiblePrompt } from '../answers/prompts.ts';
 import { resolve } from '../answers/read.ts';
 import { skillOfMain } from '../answers/skills.ts';
-import type { Artifact } from '../snapshot/snapshot.ts';
-import { mainFile } from '../snapshot/snapshot.ts';
+import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
 import type { AskedFiles } from './live-catalogue.ts';
 
