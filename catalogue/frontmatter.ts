@@ -37,12 +37,12 @@ export function splitFrontmatter(text: string): Frontmatter {
   return { kind: 'found', yaml, line: begin + 1, body, ...dots };
 }
 
-/** Where the first line begins that is not blank; undefined where it is indented or there is none. */
+/** Where the first line begins that is not blank; undefined where it is indented, there is none, or it comes very late. */
 function firstLineWithText(text: string): number | undefined {
   const ink = /[^ \t\r\n]/g;
   ink.lastIndex = text.startsWith('\uFEFF') ? 1 : 0;
   const begin = ink.lastIndex;
-  const at = ink.exec(text)?.index;
+  const at = ink.exec(text.slice(0, largestFrontmatter))?.index;
   return at === undefined || at === begin || text[at - 1] === '\n' ? at : undefined;
 }
 

@@ -28,6 +28,7 @@ export type YamlResult = { ok: true; fields: YamlFields } | ({ ok: false } & Yam
 const caps = {
   lines: 1024,
   indicators: 768,
+  quotes: 4096,
   nestedSigns: 16,
   anchors: 64,
   nodes: 10_000,
@@ -169,8 +170,9 @@ function isTooComplex(yaml: string): boolean {
   return (
     count(/\n/g) > caps.lines ||
     count(/[[\]{},!&*\\]|:(?=\s|$)/g) > caps.indicators ||
+    count(/["']/g) > caps.quotes ||
     count(/(?<![^\s,[{])\?(?=\s|$)/g) > caps.nestedSigns ||
-    count(/- +(?=-\s)/g) > caps.nestedSigns ||
+    count(/-[ \t]+(?=-\s)/g) > caps.nestedSigns ||
     count(/(?<![^\s,[{])&(?=\S)/g) > caps.anchors
   );
 }

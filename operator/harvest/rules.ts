@@ -3,7 +3,7 @@ import type { Limits } from '../../upstream/limits.ts';
 import type { KindList } from './kinds.ts';
 
 /** Raised whenever a tree gives another catalogue than before, so that an operator that was upgraded harvests it anew. */
-export const rulesVersion = 2;
+export const rulesVersion = 3;
 
 export interface HarvestRules {
   /** Globs per kind. A kind left out follows its conventions and plugins, an empty list switches it off. */

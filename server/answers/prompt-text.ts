@@ -19,7 +19,7 @@ export class PromptRefused extends Error {
 const mostAdded = 1024 * 1024;
 
 /**
- * Blank or left out: the default stands, else nothing. Arguments that the prompt has not are passed over. A placeholder
+ * Empty or left out: the default stands, else nothing. Arguments that the prompt has not are passed over. A placeholder
  * that no declared argument belongs to is text.
  * @param text what stands behind the frontmatter
  * @param given by the argument's name

@@ -13,6 +13,7 @@ import { addAuthentication, answerUnauthorized, Unauthorized } from './authentic
 import type { CurrentCatalogue } from './catalogue.ts';
 import { ChangeStreams } from './change-streams.ts';
 import { clientErrorHandler } from './client-errors.ts';
+import { connectionsOf } from './connections.ts';
 import { addDiscovery } from './discovery.ts';
 import { front } from './front.ts';
 import { jsonBody, NotJson, UnsupportedMediaType } from './json-body.ts';
@@ -22,7 +23,6 @@ import { addProbes } from './probes.ts';
 import { refuse } from './refuse.ts';
 import { addReindex, type ReindexOptions } from './reindex.ts';
 import { type RequestLabels, teller } from './told.ts';
-import { unusedConnections } from './unused-connections.ts';
 
 export interface AppOptions extends Pick<ReindexOptions, 'reindex' | 'reindexForAnyone'> {
   catalogue: CurrentCatalogue;
@@ -60,6 +60,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Node takes the longer of the two times for the whole request, whichever it is.
     http: { headersTimeout: requestWithinMs, connectionsCheckingInterval: lookEveryMs },
     connectionTimeout: silentForMs,
+    // None: fastify's ten seconds are for hooks as well, and a server that stops may wait longer for slow clients.
+    pluginTimeout: 0,
     clientErrorHandler: clientErrorHandler(options.logger),
     // Before there is a route there are no hooks. Fastify's own words would repeat the URL.
     frameworkErrors: (_error, request, reply) => refuse(request, reply, 400, 'The URL is not one that can be read'),
@@ -76,13 +78,14 @@ export function createApp(options: AppOptions): FastifyInstance {
   // Fastify's own handler is `routing`: it has what the front leaves.
   app.server.removeAllListeners('request');
   app.server.on('request', front({ ...options, read, tell, isClosing, ordinary: app.routing }));
-  const closeUnused = unusedConnections(app.server);
+  const connections = connectionsOf(app.server);
   const streams = new ChangeStreams({ catalogue, counted: metrics.streams, logger });
   app.addHook('preClose', async () => {
     closing = true;
     await pause(options.lingerMs ?? 0);
     await streams.close();
-    closeUnused();
+    await connections.sent();
+    connections.closeUnused();
   });
 
   app.addHook('onSend', (_request, reply, payload, done) => {

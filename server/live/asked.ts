@@ -12,8 +12,7 @@ import { installedFiles } from '../answers/installation.ts';
 import { visiblePrompt } from '../answers/prompts.ts';
 import { resolve } from '../answers/read.ts';
 import { skillOfMain } from '../answers/skills.ts';
-import type { Artifact } from '../snapshot/snapshot.ts';
-import { mainFile } from '../snapshot/snapshot.ts';
+import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
 import type { AskedFiles } from './live-catalogue.ts';
 

@@ -12,7 +12,7 @@ const findings = (text: string) => parse(text).findings.map(({ reason, line }) =
 function quickly(text: string) {
   const spent = processorTime();
   const skill = parse(text);
-  assert.ok(spent() < 2000, 'it took more than two seconds of processor time');
+  assert.ok(spent() < 150, 'it took more than 150 ms of processor time');
   return skill;
 }
 
@@ -372,6 +372,9 @@ test('no frontmatter takes long, whatever is in it', () => {
     `a: ${'x '.repeat(big / 2)}`,
     `a:${' '.repeat(big)}`,
     `a: >\n${' x\n\n'.repeat(big / 4)}`,
+    `a: ${'"'.repeat(big)}`,
+    `a: ${'"x" '.repeat(big / 4)}`,
+    `a: ${'-\t'.repeat(big / 2)}`,
   ]) {
     quickly(`---\nname: a\n${yaml}\n---\n`);
     quickly(`---\n${yaml}\n---\n`);
@@ -383,7 +386,7 @@ test('a large body is no matter', () => {
   quickly(' '.repeat(4_000_000));
   quickly(`${' '.repeat(2_000_000)}x`);
   quickly(`${'\n'.repeat(2_000_000)}x`);
-  quickly(`${'\n'.repeat(4_000_000)}---\nname: a\n---\n`);
+  quickly(`${'\n'.repeat(20_000_000)}---\nname: a\n---\n`);
   quickly(' \r\n'.repeat(1_300_000));
   quickly(`---\n${'-'.repeat(4_000_000)}`);
 });

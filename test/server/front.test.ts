@@ -410,6 +410,22 @@ describe('the front', () => {
     await tellTheSame(open);
   });
 
+  it('answers what came whole before something that is no request', async () => {
+    const open_ = { ...read, keepAlive: true };
+    const slow = {
+      ...ask('modern', 'tools/call', { name: 'read_resource', arguments: { uri: 'skill://flatsource/alpha' } }),
+      keepAlive: true,
+    };
+    for (const noise of ['\0', ' x', 'GET / HTTP/9.9\r\n\r\n']) {
+      for (const requests of [[open_], [open_, open_], [slow], [open_, slow, open_]]) {
+        const { answer } = await compare(open, [Buffer.concat([...requests.map(bytesOf), Buffer.from(noise)])]);
+        const statuses = answer.match(/HTTP\/1\.1 \d+/g);
+        assert.deepEqual(statuses, [...requests.map(() => 'HTTP/1.1 200'), 'HTTP/1.1 400'], JSON.stringify(noise));
+      }
+    }
+    await tellTheSame(open);
+  });
+
   it('keeps a connection open for the next request', async () => {
     for (const { url } of open) {
       const socket = await connected(url);

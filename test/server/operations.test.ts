@@ -1,13 +1,14 @@
 // What operates a server: health, probes, metrics, logs, and an end that loses no request.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { type EventEmitter, once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { before, describe, it } from 'node:test';
 import pino from 'pino';
 import { noDownloads } from '../../server/downloads/downloads.ts';
 import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
+import { clientErrorHandler } from '../../server/http/client-errors.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { createServerMetrics } from '../../server/metrics.ts';
 import { startServer } from '../../server/server.ts';
@@ -24,6 +25,7 @@ import {
   until,
 } from './support/gateway.ts';
 import { call, callTool, get, readText } from './support/mcp.ts';
+import { connected, heard, postHead, spoken } from './support/raw.ts';
 
 describe('health', () => {
   const suite = lifetime();
@@ -158,11 +160,34 @@ describe('logs', () => {
     const { url } = await serveCatalogue(test, schoolTree, { logger });
     const bad = 'GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer hunter2\r\nno header\r\n\r\n';
     const answer = await spoken(url, bad);
-    assert.match(answer, /^HTTP\/1\.1 400 /);
-    assert.equal(JSON.parse(answer.split('\r\n\r\n')[1]!).error.code, -32000);
-    assert.match(await spoken(url, `GET /mcp HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+    assert.equal(answer.status, 400);
+    assert.equal(JSON.parse(answer.body).error.code, -32000);
+    assert.equal((await spoken(url, `GET /mcp HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).status, 431);
     assert.equal(lines.filter((line) => JSON.parse(line).msg === 'client error').length, 2);
     assert.doesNotMatch(lines.join(''), /hunter2|rawPacket/);
+  });
+
+  it('tell once of a connection that goes on with what is no HTTP', async (test) => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+    const handler = clientErrorHandler(logger);
+    const server = createServer();
+    server.on('clientError', (error, socket) => handler(error, socket as Socket));
+    server.listen(0, '127.0.0.1');
+    test.after(() => server.close());
+    await once(server, 'listening');
+    const asked = once(server, 'request');
+    const errors = countOf(server, 'clientError', 3);
+    const socket = await connected(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const answered = heard(socket);
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [, response] = (await asked) as [IncomingMessage, ServerResponse];
+    const noise = setInterval(() => socket.write('no HTTP\r\n'), 1);
+    await errors;
+    clearInterval(noise);
+    response.end('late');
+    assert.equal((await answered).status, 200);
+    assert.equal(lines.length, 1);
   });
 
   it('have no line of a request at info', async (test) => {
@@ -177,16 +202,8 @@ describe('logs', () => {
   });
 });
 
-/** What the server says to these bytes before it closes the connection. */
-async function spoken(url: string, bytes: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  let answer = '';
-  socket.setEncoding('utf8').on('data', (piece: string) => {
-    answer += piece;
-  });
-  socket.write(bytes);
-  await once(socket, 'close');
-  return answer;
+async function countOf(emitter: EventEmitter, event: string, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) await once(emitter, event);
 }
 
 describe('a client that does not read its answer', () => {
@@ -217,6 +234,7 @@ describe('a client that does not read its answer', () => {
     assert.ok(app.server.timeout > 60_000 && app.server.timeout <= 120_000, `${app.server.timeout} ms`);
     const { headersTimeout, requestTimeout } = app.server;
     assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 30_000, requestTimeout: 30_000 });
+    assert.equal(app.initialConfig.pluginTimeout, 0, 'a server that stops may wait longer than ten seconds for one');
     // The real time is too long to wait for.
     app.server.timeout = 200;
     await app.listen({ host: '127.0.0.1', port: 0 });
@@ -280,6 +298,36 @@ describe('stopping', () => {
     assert.match(answer, /skill:\/\/deepsource/);
     await assert.rejects(fetch(`${server.url}/livez`));
     await assert.rejects(fetch(`${server.metricsUrl}/metrics`));
+  });
+
+  it('cuts no answer that its client is slow to take', async (test) => {
+    const gateway = await GatewayFixture.create(test);
+    const text = 'x'.repeat(400_000);
+    await gateway.publish({ sources: [{ name: 'big', skills: [{ address: 'alpha', files: { 'kept.txt': text } }] }] });
+    const server = await serve(test, gateway);
+    const uri = 'skill://big/alpha/kept.txt';
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } });
+    for (let time = 0; time < 2; time++) await spoken(server.url, `${postHead(body)}${body}`);
+    const socket = await connected(server.url);
+    const head = postHead(body).replace('Connection: close\r\n', '');
+    const ended = new Promise((end) => socket.on('error', () => {}).once('close', end));
+    socket.pause();
+    // More than the system takes into its own memory for one connection.
+    socket.write(`${head}${body}`.repeat(40));
+    await get(`${server.url}/livez`);
+    const stopped = server.close();
+    await until(
+      'it is not ready',
+      async () => (await fetch(`${server.url}/readyz`).catch(() => undefined))?.status !== 200,
+    );
+    let answers = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => {
+      answers += piece;
+    });
+    socket.resume();
+    await ended;
+    await stopped;
+    assert.equal(answers.split(text).length - 1, 40);
   });
 
   it('does not wait for connections on which nothing was asked, which clients keep ready', async (test) => {
