@@ -62,8 +62,7 @@ export function addressCheck(policy: AddressPolicy): AddressCheck {
     }
     if (metadata.has(text)) return "a cloud's metadata address";
     const range = address.range();
-    if (range === 'loopback' && policy.allowLoopback) return undefined;
-    const words = alwaysClosed[range];
+    const words = range === 'loopback' && policy.allowLoopback ? undefined : alwaysClosed[range];
     if (words !== undefined) return words;
     if (denied.some((cidr) => cidr[0].kind() === address.kind() && address.match(cidr))) {
       return 'an address that --deny-cidr closes';

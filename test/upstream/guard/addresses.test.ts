@@ -89,6 +89,12 @@ test('what is allowed on loopback is loopback alone, and not the API server ther
   assert.match(lenient.host('0.0.0.0', 80) ?? 'open', /unspecified/);
 });
 
+test('a range that somebody closes is closed on loopback too, where loopback is allowed', () => {
+  const lenient = addressCheck({ allowLoopback: true, deniedCidrs: ['127.0.0.0/8'] });
+  assert.match(lenient.host('127.0.0.1', 3000) ?? 'open', /--deny-cidr/);
+  assert.equal(lenient.host('[::1]', 3000), undefined);
+});
+
 test('an address with a zone is judged by its address', () => {
   assert.match(check.address('fe80::1%eth0', 443) ?? 'open', /link-local/);
 });
