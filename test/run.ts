@@ -3,20 +3,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { startControlPlane } from './cluster/api-server.ts';
+import { buildAhead } from './cluster/build-ahead.ts';
 import { coordinatesVariable } from './cluster/coordinates.ts';
 
 const files = process.argv.length > 2 ? process.argv.slice(2) : ['test/**/*.test.ts'];
 
-// Built here where it is missing, since that takes longer than a test may. What cannot be built is told by its tests.
-for (const part of ['helm', 'versitygw']) {
-  const build = spawn(join(import.meta.dirname, 'cluster/build.sh'), [part], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  await once(build, 'exit');
-}
-
+await buildAhead('helm', 'versitygw');
 await using controlPlane = await startControlPlane();
 const tests = spawn(
   process.execPath,

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buildAhead } from '../cluster/build-ahead.ts';
 import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinates.ts';
 import { startHeld } from '../cluster/held.ts';
 import { demandTools, nodeTools } from '../cluster/tools.ts';
@@ -23,6 +24,8 @@ try {
   console.error((fault as Error).message);
   process.exit(1);
 }
+// The node has no network to build it with.
+await buildAhead('versitygw');
 say('starting a node');
 await using node = await startHeld<NodeCoordinates>('node.ts');
 say('building the image');
