@@ -5,7 +5,8 @@
 //                                        skill is verified, over MCP and over plain HTTP
 //   node client.ts n8n URL WANTED        the same kinds by tools alone
 //   node client.ts artifacts URL CALLS   openkata's tools, in the order of CALLS, JSON pairs of a tool and its arguments
-//   node client.ts download URL          what is there over plain HTTP, as base64
+//   node client.ts counted URLS NAME N   asks again until each of URLS, a JSON array, lists the skill NAME with N downloads
+//   node client.ts download URLS         what is there over plain HTTP, URLS being a JSON array; bodies come as base64
 //   node client.ts until URL URI TEXT    reads until the answer holds TEXT, and tells when (milliseconds since 1970)
 //   node client.ts reindex URL           asks for a look now, and tells what was answered
 //   node client.ts load URL URI          reads all the time until its standard input ends, and tells what failed; a line
@@ -168,13 +169,18 @@ const n8n = (url: string, wanted: string, token?: string): Promise<Kinds> =>
     return { listed, prompts, prompt: said, texts };
   });
 
-/** What each call answered, and whether that is an error. */
-async function artifacts(url: string, calls: string, token?: string): Promise<{ isError: boolean; text: string }[]> {
+/** What a tool answered. */
+export interface Answered {
+  isError: boolean;
+  text: string;
+}
+
+async function artifacts(url: string, calls: string, token?: string): Promise<Answered[]> {
   const client = new OldClient(identity);
   const address = new URL(`${url}?artifacts=on`);
   await client.connect(new OldTransport(address, { requestInit: { headers: headersFor(token) } }));
   const names = new Set((await client.listTools()).tools.map(({ name }) => name));
-  const answers: { isError: boolean; text: string }[] = [];
+  const answers: Answered[] = [];
   for (const [name, args] of JSON.parse(calls) as [string, Record<string, unknown>][]) {
     if (!names.has(name)) throw new Error(`no tool ${name} among ${[...names]}`);
     const { isError = false, content } = (await client.callTool({ name, arguments: args })) as ToolResult;
@@ -184,9 +190,35 @@ async function artifacts(url: string, calls: string, token?: string): Promise<{ 
   return answers;
 }
 
-async function download(url: string, token?: string): Promise<{ status: number; body: string }> {
-  const answer = await fetch(url, { headers: headersFor(token) });
-  return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()).toString('base64') };
+async function counted(urls: string, skill: string, times: string, token?: string): Promise<void> {
+  const deadline = Date.now() + 120_000;
+  for (const url of JSON.parse(urls) as string[]) {
+    for (;;) {
+      const [list] = await artifacts(url, '[["list_skills",{}]]', token);
+      const rows = JSON.parse(list!.text) as { name: string; downloads: number }[];
+      const found = rows.find(({ name }) => name === skill)?.downloads;
+      if (found === Number(times)) break;
+      if (Date.now() > deadline) throw new Error(`${url} does not tell of ${times} downloads within 120 s: ${found}`);
+      await pause(200);
+    }
+  }
+}
+
+export interface Downloaded {
+  status: number;
+  headers: Record<string, string>;
+  /** In base64. */
+  body: string;
+}
+
+async function download(urls: string, token?: string): Promise<Downloaded[]> {
+  const all: Downloaded[] = [];
+  for (const url of JSON.parse(urls) as string[]) {
+    const answer = await fetch(url, { headers: headersFor(token) });
+    const body = Buffer.from(await answer.arrayBuffer()).toString('base64');
+    all.push({ status: answer.status, headers: Object.fromEntries(answer.headers), body });
+  }
+  return all;
 }
 
 /** One read without an SDK. @throws where the answer is no content */
@@ -278,11 +310,12 @@ const commands: Record<string, (...args: string[]) => Promise<unknown>> = {
   kinds,
   n8n,
   artifacts,
+  counted,
   download,
   until,
   reindex,
   load,
 } as never;
 const [command = '', ...args] = process.argv.slice(2);
-console.log(JSON.stringify(await commands[command]!(...args)));
+console.log(JSON.stringify((await commands[command]!(...args)) ?? null));
 process.exit(0);

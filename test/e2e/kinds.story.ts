@@ -16,6 +16,7 @@ import {
   get,
   node,
   nodeService,
+  removeEverything,
   restrictedNamespace,
   volumeFor,
 } from './pods.ts';
@@ -96,9 +97,7 @@ describe('A gateway with every kind of material', () => {
 
   after(async () => {
     await uninstall('helm4', 'lyceum');
-    for (const namespace of ['lyceum', 'agents']) await cluster.kubectl(['delete', 'namespace', namespace]);
-    await cluster.kubectl(['delete', 'persistentvolume', '--all']);
-    await cluster.kubectl(['delete', 'crd', 'skillsources.lyceum.dev', 'skillgateways.lyceum.dev']);
+    await removeEverything();
     await dav.close();
   });
 

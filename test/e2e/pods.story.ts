@@ -17,6 +17,7 @@ import {
   node,
   nodeService,
   pods,
+  removeEverything,
   restrictedNamespace,
   volumeFor,
   whatStands,
@@ -62,9 +63,7 @@ for (const [line, name] of [
 
     after(async () => {
       await git[Symbol.asyncDispose]();
-      for (const namespace of ['lyceum', 'agents']) await cluster.kubectl(['delete', 'namespace', namespace]);
-      await cluster.kubectl(['delete', 'persistentvolume', '--all']);
-      await cluster.kubectl(['delete', 'crd', 'skillsources.lyceum.dev', 'skillgateways.lyceum.dev']);
+      await removeEverything();
     });
 
     it('stands in a namespace that admits no other pods than "restricted" ones', async () => {

@@ -1,7 +1,7 @@
 // The node as stories use it: namespaces, volumes, clients in pods, a git server that pods reach.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, mkdtemp } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { type ApiServer, apiServer } from '../cluster/api-server.ts';
 import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinates.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import type { Kinds, Load, Reindexed, Seen, VerifiedKinds, Wanted } from './client.ts';
+import type { Answered, Downloaded, Kinds, Load, Reindexed, Seen, VerifiedKinds, Wanted } from './client.ts';
 import { clientFolder } from './client-folder.ts';
 
 const given = process.env[coordinatesVariable];
@@ -37,6 +37,17 @@ export const restrictedNamespace = (name: string): Promise<string> =>
     kind: 'Namespace',
     metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   });
+
+/** The namespaces of a story with all that is in them, the volumes, and the kinds that the chart brought. */
+export async function removeEverything(): Promise<void> {
+  const namespaces = ['lyceum', 'agents'];
+  // A namespace that finds pods waits for half their grace period before it looks again.
+  const running = ['deployments,replicasets,pods', '--all', '--grace-period=1'];
+  for (const namespace of namespaces) await cluster.kubectl(['delete', '-n', namespace, ...running]);
+  await cluster.kubectl(['delete', 'namespace', ...namespaces]);
+  await cluster.kubectl(['delete', 'persistentvolume', '--all']);
+  await cluster.kubectl(['delete', 'crd', 'skillsources.lyceum.dev', 'skillgateways.lyceum.dev']);
+}
 
 /** A PersistentVolume for one claim: a folder of the machine, as an administrator without a storage class makes it. */
 export async function volumeFor(
@@ -86,6 +97,21 @@ export async function nodeService(namespace: string, name: string, port: number)
 export async function pods(namespace: string, selector: string): Promise<Anything[]> {
   const { items } = await get(namespace, 'pods', '-l', selector);
   return items.filter((pod: Anything) => pod.metadata.deletionTimestamp === undefined);
+}
+
+/** A container of a pod, as the pod's status has it. */
+export const container = (pod: Anything, name: string): Anything =>
+  pod.status.containerStatuses.find((one: Anything) => one.name === name);
+
+/** The first process of a container, as the machine numbers it: the one with the lowest number in its cgroup. */
+export async function processOf({ containerID }: { containerID: string }): Promise<number> {
+  const id = containerID.replace(/^.*:\/\//, '');
+  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  for (const number of numbers.sort((a, b) => a - b)) {
+    const cgroup = await readFile(`/proc/${number}/cgroup`, 'utf8').catch(() => '');
+    if (cgroup.includes(id)) return number;
+  }
+  throw new Error(`no process of container ${id}`);
 }
 
 const kindsToSee = [
@@ -201,14 +227,19 @@ export class ClientPod {
   }
 
   /** What each of openkata's tools answered, called one after the other. */
-  artifacts(url: string, ...calls: [name: string, args: object][]): Promise<{ isError: boolean; text: string }[]> {
-    return this.#run('artifacts', url, JSON.stringify(calls));
+  artifacts(url: string, calls: readonly [name: string, args: object][], ...token: string[]): Promise<Answered[]> {
+    return this.#run<Answered[]>('artifacts', url, JSON.stringify(calls), ...token);
+  }
+
+  /** Resolves when each of these servers lists the skill with so many downloads. */
+  async counted(urls: readonly string[], skill: string, times: number, ...token: string[]): Promise<void> {
+    await this.#run('counted', JSON.stringify(urls), skill, String(times), ...token);
   }
 
   /** What is there over plain HTTP. */
-  async download(url: string): Promise<{ status: number; body: Buffer }> {
-    const { status, body } = await this.#run<{ status: number; body: string }>('download', url);
-    return { status, body: Buffer.from(body, 'base64') };
+  async download(urls: readonly string[], ...token: string[]): Promise<(Downloaded & { bytes: Buffer })[]> {
+    const all = await this.#run<Downloaded[]>('download', JSON.stringify(urls), ...token);
+    return all.map((one) => ({ ...one, bytes: Buffer.from(one.body, 'base64') }));
   }
 
   /** @returns when a read first had the text, in milliseconds since 1970 */

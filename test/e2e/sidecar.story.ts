@@ -1,6 +1,5 @@
 // The first look: operator and server in one pod, on a folder that goes with the pod, without a storage class.
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
@@ -11,8 +10,11 @@ import {
   apply,
   ClientPod,
   cluster,
+  container,
   get,
   pods,
+  processOf,
+  removeEverything,
   restrictedNamespace,
   volumeFor,
   whatStands,
@@ -30,19 +32,6 @@ const operatorPod = async (): Promise<Anything> => {
   assert.deepEqual(more, []);
   return pod;
 };
-const container = (pod: Anything, name: string): Anything =>
-  pod.status.containerStatuses.find((one: Anything) => one.name === name);
-
-/** The first process of a container, as the machine numbers it: the one with the lowest number in its cgroup. */
-async function processOf(containerId: string): Promise<number> {
-  const id = containerId.replace(/^.*:\/\//, '');
-  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  for (const number of numbers.sort((a, b) => a - b)) {
-    const cgroup = await readFile(`/proc/${number}/cgroup`, 'utf8').catch(() => '');
-    if (cgroup.includes(id)) return number;
-  }
-  throw new Error(`no process of container ${id}`);
-}
 
 describe('Lyceum in one pod', () => {
   reportFailures();
@@ -57,9 +46,7 @@ describe('Lyceum in one pod', () => {
 
   after(async () => {
     await git[Symbol.asyncDispose]();
-    for (const namespace of ['lyceum', 'agents']) await cluster.kubectl(['delete', 'namespace', namespace]);
-    await cluster.kubectl(['delete', 'persistentvolume', '--all']);
-    await cluster.kubectl(['delete', 'crd', 'skillsources.lyceum.dev', 'skillgateways.lyceum.dev']);
+    await removeEverything();
   });
 
   it('installs without a volume, and serves the examples after kubectl apply', async () => {
@@ -113,11 +100,28 @@ describe('Lyceum in one pod', () => {
     await patch('skillsource', 'handbook', { refresh: `${refreshSeconds}s` });
   });
 
+  it('counts an install, and the operator beside it keeps that', async () => {
+    const [installed] = await client.artifacts(url, [['install_skill', { skill: 'welcome' }]]);
+    assert.equal(installed!.isError, false, installed!.text);
+    const metrics = `http://${(await operatorPod()).status.podIP}:9091/metrics`;
+    const kept = [
+      /^lyceum_downloads_total\{.*\} 1$/m,
+      /^lyceum_downloads_unconfirmed 0$/m,
+      /^lyceum_downloads_lost_total 0$/m,
+    ];
+    await eventually(
+      'it is counted, nothing waits for the operator, and nothing was lost',
+      async () => String((await client.download([metrics]))[0]!.bytes),
+      (text) => kept.every((line) => line.test(text)),
+      60,
+    );
+  });
+
   it('is read without a gap while the operator process is killed and comes back, which fetches nothing anew', async () => {
     const pod = await operatorPod();
     git.commands.length = 0;
     const load = await client.load(url, welcome);
-    process.kill(await processOf(container(pod, 'operator').containerID), 'SIGKILL');
+    process.kill(await processOf(container(pod, 'operator')), 'SIGKILL');
     await eventually(
       'the operator is started again',
       operatorPod,
