@@ -178,7 +178,8 @@ it('addresses and commands are copied by their buttons', async () => {
   const { page, wrong } = await open(browser, origin, { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.goto('/skills/write-a-runbook');
   await page.getByRole('button', { name: 'Copy the address', exact: true }).click();
-  await page.getByText('Copied').waitFor();
+  await page.locator('button', { hasText: 'Copied' }).waitFor();
+  await told(page, /^Copied$/);
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'skill://handbook/write-a-runbook');
   assert.deepEqual(wrong, []);
 });
@@ -188,7 +189,7 @@ it('they are copied as well where scripts have no clipboard, as on a plain http:
   await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
   await page.goto('/skills/write-a-runbook');
   await page.getByRole('button', { name: 'Copy the address', exact: true }).click();
-  await page.getByText('Copied').waitFor();
+  await page.locator('button', { hasText: 'Copied' }).waitFor();
   await page.getByRole('combobox').focus();
   await page.keyboard.press('ControlOrMeta+v');
   assert.equal(await page.getByRole('combobox').inputValue(), 'skill://handbook/write-a-runbook');

@@ -1,6 +1,8 @@
 // Markdown of other people on a page: what is rendered, what is left out, and that no text holds anybody up.
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { after, describe, it } from 'node:test';
+import workerThreads from 'node:worker_threads';
 import { Markdown } from '../../server/pages/markdown/markdown.ts';
 import { renderMarkdown } from '../../server/pages/markdown/render.ts';
 import { MarkdownThread } from '../../server/pages/markdown/thread.ts';
@@ -110,6 +112,26 @@ describe('a text that is hostile', () => {
   it('is shown as it stands where it takes more memory than it may, and the next is rendered', async () => {
     assert.match(await shown('# a\n'.repeat(60_000)), asItStands);
     assert.equal(await shown('*next*'), '<p><em>next</em></p>\n');
+  });
+
+  it('is shown as it stands where no thread can be begun, and the next is rendered once one can', async () => {
+    const { Worker } = workerThreads;
+    const markdown = new Markdown();
+    const shownBy = async (text: string): Promise<string> => (await markdown.render({ ...places, text })).text;
+    workerThreads.Worker = class {
+      constructor() {
+        throw new Error('no more threads');
+      }
+    } as unknown as typeof Worker;
+    syncBuiltinESMExports();
+    try {
+      assert.match(await shownBy('*first*'), asItStands);
+    } finally {
+      workerThreads.Worker = Worker;
+      syncBuiltinESMExports();
+    }
+    assert.equal(await shownBy('*first*'), '<p><em>first</em></p>\n');
+    await markdown.close();
   });
 
   it('is given up when its time is over', async () => {

@@ -171,6 +171,8 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
     } catch {
       button.textContent = 'Not copied';
     }
+    // The name of a button is not its text where it has a label, so that what becomes of it must be told.
+    status.textContent = button.textContent;
     setTimeout(() => {
       button.textContent = 'Copy';
     }, 2000);

@@ -55,6 +55,8 @@ export class Markdown {
     this.#waiting += 1;
     const turn = this.#last
       .then(() => this.#rendered(key, source))
+      // Where no thread can be begun, as in a container that may have no more of them.
+      .catch(() => {})
       .finally(() => {
         this.#waiting -= 1;
       });
