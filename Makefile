@@ -17,8 +17,9 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# Without npm between: it would call Ctrl-C an error.
 run: install ## Run Lyceum on this machine, without a cluster, on examples/quickstart
-	@npm run -s lyceum -- run examples/quickstart
+	@exec node cli/main.ts run examples/quickstart
 
 test: install ## Run all tests, against a real Kubernetes API server and S3 server too (the first run builds them)
 	@for tool in git openssl; do command -v $$tool > /dev/null || { echo "$$tool is missing, the tests need it. Install it with your package manager." >&2; exit 1; }; done
