@@ -10,7 +10,7 @@ import { MarkdownThread } from '../../server/pages/markdown/thread.ts';
 const files = ['references/a b.md', 'notes.md', 'pic.png', 'docs/b.md', 'docs/deep/b.md'];
 const places = { folder: '', files, before: '/skills/x/raw/', behind: '?library=a' };
 const render = (text: string, more: Partial<typeof places> = {}): string =>
-  renderMarkdown({ ...places, ...more, text });
+  renderMarkdown({ ...places, ...more, text }) ?? '';
 
 describe('links', () => {
   for (const [written, href] of [
@@ -132,6 +132,13 @@ describe('a text that is hostile', () => {
     }
     assert.equal(await shownBy('*first*'), '<p><em>first</em></p>\n');
     await markdown.close();
+  });
+
+  it('is shown as it stands where it is nested so deeply that something would be left out', async () => {
+    for (const sign of ['> ', '- ', '1. ', '> - ']) {
+      assert.match(await shown(`${sign.repeat(10_000)}the end`), /the end/, sign);
+      assert.match(await shown(`${sign.repeat(20)}the end`), /<\/(blockquote|li)>/, sign);
+    }
   });
 
   it('is given up when its time is over', async () => {

@@ -15,14 +15,18 @@ export interface MarkdownSource {
   behind: string;
 }
 
+const deepest = 100;
 const longestLink = 2048;
 /** Bytes of links in all: a definition of a long one may be used many times. */
 const mostLinkText = 256 * 1024;
 const idPrefix = 'text-';
 
-/** Headings are one level lower than they are written, since a page has its own first one. */
-export function renderMarkdown(source: MarkdownSource): string {
-  const markdown = newMarkdownIt({ html: false });
+/**
+ * Headings are one level lower than they are written, since a page has its own first one. Undefined for a text of which the
+ * parser would leave something out, since it is nested too deeply.
+ */
+export function renderMarkdown(source: MarkdownSource): string | undefined {
+  const markdown = newMarkdownIt({ html: false, maxNesting: deepest });
   // What a link may be is decided below, where it is known what it is relative to.
   markdown.validateLink = () => true;
   const { renderer } = markdown;
@@ -31,6 +35,7 @@ export function renderMarkdown(source: MarkdownSource): string {
   renderer.rules.fence = (all, at) => preformatted(all[at]!.content, markdown);
   renderer.rules.code_block = (all, at) => preformatted(all[at]!.content, markdown);
   const tokens = markdown.parse(legible(source.text), {});
+  if (tokens.some(({ nesting, level }) => nesting === 1 && level >= deepest - 1)) return undefined;
   const targets = new Targets(source);
   const slugs = new Map<string, number>();
   for (const [at, token] of tokens.entries()) {

@@ -22,7 +22,7 @@ export class MarkdownThread {
     this.#ready.catch(() => {});
   }
 
-  /** The HTML; undefined where it is not there in time, or fails: the thread is of no use then. */
+  /** The HTML; undefined where there is none, in time: the thread may be of no use then. */
   async render(source: MarkdownSource, withinMs: number): Promise<string | undefined> {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const failed = (): void => resolve(undefined);
