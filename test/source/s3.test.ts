@@ -179,16 +179,16 @@ for (const kind of bucketServerKinds) {
     });
 
     // s3rver takes any signature.
-    test('a wrong secret is AuthenticationFailed, and says that it is the secretAccessKey', {
-      skip: kind === 's3rver',
-    }, async () => {
-      await server.put({ 'a.md': 'a' });
-      const { accessKeyId } = bucketKeys[kind];
-      await assert.rejects(
-        probe({ secret: { accessKeyId, secretAccessKey: 'canary-wrong' } }),
-        fault('AuthenticationFailed', /check secretAccessKey of the Secret that spec\.secretRef names/),
-      );
-    });
+    if (kind !== 's3rver') {
+      test('a wrong secret is AuthenticationFailed, and says that it is the secretAccessKey', async () => {
+        await server.put({ 'a.md': 'a' });
+        const { accessKeyId } = bucketKeys[kind];
+        await assert.rejects(
+          probe({ secret: { accessKeyId, secretAccessKey: 'canary-wrong' } }),
+          fault('AuthenticationFailed', /check secretAccessKey of the Secret that spec\.secretRef names/),
+        );
+      });
+    }
 
     test('a clock that is off is AuthenticationFailed, and says that it is the clock', async () => {
       await server.put({ 'a.md': 'a' });
