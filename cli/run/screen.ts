@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../operator/kubernetes/cluster.ts';
 import { conditionOf } from '../../operator/reconcile/conditions.ts';
 import { columnsOf } from '../../operator/resources/crd.ts';
 import type { SkillSourceStatus } from '../../operator/resources/skill-source.ts';
+import { printable } from '../../operator/source/path.ts';
 import {
   claudeCodeCommand,
   codexCommand,
@@ -38,7 +39,7 @@ function problemsOf({ metadata, status }: KubernetesObject): string[] {
   const { problems = [], counts } = (status ?? {}) as Partial<SkillSourceStatus>;
   const shown = problems.slice(0, shownProblems).map(({ path, line, severity, reason, message }) => {
     const place = line === undefined ? path : `${path}:${line}`;
-    return `SkillSource ${metadata.name}: ${place}: ${severity} ${reason}: ${message}`;
+    return printable(`SkillSource ${metadata.name}: ${place}: ${severity} ${reason}: ${message}`);
   });
   const more = (counts?.problems ?? 0) - shown.length;
   return more > 0 ? [...shown, `SkillSource ${metadata.name}: ${more} more problems, see lyceum check`] : shown;

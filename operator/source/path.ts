@@ -2,7 +2,7 @@
 
 const unfit = /[\0\n\\]/;
 const unfitPart = /(?:^|\/)(\.{0,2})(?:\/|$)/;
-const unprintable = /[\p{Cc}\u2028\u2029]/gu;
+const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** Why a path cannot stand in a catalogue, in words that follow "its name"; undefined for a good one. */
 export function pathFault(path: string): string | undefined {
@@ -13,7 +13,7 @@ export function pathFault(path: string): string | undefined {
   return part === '' ? 'has an empty part' : `has the part ${part}`;
 }
 
-/** A path as a message may show it: control characters as escapes. */
+/** A path as a message may show it: characters that a terminal obeys, or that turn text round, as escapes. */
 export function printable(path: string): string {
   return path
     .toWellFormed()

@@ -1,5 +1,5 @@
 // The catalogue as the routes see it: what is served now, and why nothing newer is.
-import type { AskedFiles } from '../live/live-catalogue.ts';
+import type { AskedFiles } from '../live/asked-files.ts';
 import type { LiveState } from '../live/live-source.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { LoadFault } from '../snapshot/watch.ts';

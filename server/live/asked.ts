@@ -14,7 +14,7 @@ import { resolve } from '../answers/read.ts';
 import { skillOfMain } from '../answers/skills.ts';
 import { type Artifact, mainFile } from '../snapshot/snapshot.ts';
 import type { View } from '../view.ts';
-import type { AskedFiles } from './live-catalogue.ts';
+import type { AskedFiles } from './asked-files.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 

@@ -9,16 +9,9 @@ import { buildSnapshot } from '../snapshot/build.ts';
 import type { Loaded } from '../snapshot/load.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { LoadFault } from '../snapshot/watch.ts';
+import type { AskedFiles } from './asked-files.ts';
 import { LiveSource, type LiveState, type SecretOf } from './live-source.ts';
 import { Overlay, type Row } from './overlay.ts';
-
-/** Files that a request is about to read: all of an artifact's, or those at these paths. */
-export interface AskedFiles {
-  source: string;
-  row: Row;
-  /** Left out: every file. */
-  paths?: ReadonlySet<string>;
-}
 
 export interface LiveMetrics {
   liveLooked(source: string): void;

@@ -7,7 +7,7 @@ import { Budget } from '../budget.ts';
 import type { Downloads } from '../downloads/downloads.ts';
 import type { CurrentCatalogue } from '../http/catalogue.ts';
 import { contentHeaders, type Sending, sendArchive, sendFile } from '../http/content.ts';
-import type { AskedFiles } from '../live/live-catalogue.ts';
+import type { AskedFiles } from '../live/asked-files.ts';
 import type { ServerMetrics } from '../metrics.ts';
 import { artifactFile } from '../snapshot/keys.ts';
 import { mainFile } from '../snapshot/snapshot.ts';

@@ -1,6 +1,6 @@
 // What a browser is shown in the place of a page: that something is not there, or not now, and what can be done.
 import { html } from './html.ts';
-import { barePage } from './layout.ts';
+import { htmlDocument } from './html-document.ts';
 
 const titles: Readonly<Record<number, string>> = {
   401: 'A token is needed',
@@ -12,11 +12,11 @@ const titles: Readonly<Record<number, string>> = {
 
 export function errorPage(status: number, message: string): string {
   const title = titles[status] ?? 'That did not work';
-  return barePage(
-    title,
-    html`<p class="status-number">${status}</p>
+  return htmlDocument(
+    `${title} · Lyceum`,
+    html`<main id="main" class="bare" tabindex="-1"><p class="status-number">${status}</p>
 <h1>${title}</h1>
 <p>${message}</p>
-<p><a href="/">To the catalogue</a></p>`,
+<p><a href="/">To the catalogue</a></p></main>`,
   );
 }

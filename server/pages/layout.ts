@@ -1,8 +1,9 @@
 // What every page has around its own content: head, search, the way to everything else.
 import { artifactKinds } from '../snapshot/snapshot.ts';
-import { icon, script, stylesheet } from './assets.ts';
+import { icon } from './assets.ts';
 import { visibleCounts } from './counts.ts';
-import { type Html, html, type Piece } from './html.ts';
+import { type Html, html } from './html.ts';
+import { htmlDocument } from './html-document.ts';
 import { folderOf, type KindFolder } from './places.ts';
 import type { Visit } from './visit.ts';
 
@@ -28,7 +29,7 @@ export function cataloguePage(visit: Visit, { title, main, query = '', here }: P
   const { links, door } = visit;
   const windowTitle = title === undefined ? `${door.gateway} · Lyceum` : `${title} · ${door.gateway}`;
   const hidden = [...links.scope].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
-  return document(
+  return htmlDocument(
     windowTitle,
     html`<header class="top">
 <div class="bar">
@@ -74,26 +75,3 @@ function narrowed({ links }: Visit): Html | undefined {
     tags !== null && html` what is tagged <strong>${tags.split(',').join(' or ')}</strong>`
   }, as a client that connects with this scope sees it. <a href="/">Show everything</a></p>`;
 }
-
-/** A page that stands alone, without a catalogue behind it. */
-export const barePage = (title: string, main: Piece): string =>
-  document(`${title} · Lyceum`, html`<main id="main" class="bare" tabindex="-1">${main}</main>`);
-
-const document = (title: string, body: Html): string =>
-  html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>${title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="stylesheet" href="${stylesheet.href}">
-<link rel="icon" type="image/svg+xml" href="${icon.href}">
-<script type="module" src="${script.href}"></script>
-</head>
-<body>
-<a class="skip" href="#main">Skip to content</a>
-${body}
-</body>
-</html>
-`.text;

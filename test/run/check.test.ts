@@ -48,13 +48,13 @@ test('a problem is printed as path:line: severity reason: message; a warning alo
 });
 
 test('a name that a terminal would obey is printed with escapes', async () => {
-  const file = 'skills/one/\x1b]0;title\x07.bin';
+  const file = 'skills/one/\x1b]0;title\x07\u202e.bin';
   const pack = await folder('terminal', {
     'skills/one/SKILL.md': skillText('one'),
     [file]: 'version https://git-lfs.github.com/spec/v1\n',
   });
   const { output } = await check(pack);
-  assert.match(output, /^skills\/one\/\\u001b\]0;title\\u0007\.bin: warning LfsPointer: /m);
+  assert.match(output, /^skills\/one\/\\u001b\]0;title\\u0007\\u202e\.bin: warning LfsPointer: /m);
   const { sources } = JSON.parse((await check('--json', pack)).output);
   assert.equal(sources[0].problems[0].path, file);
 });
