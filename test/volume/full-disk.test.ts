@@ -1,12 +1,13 @@
 // A volume that takes no more bytes: a fault with a reason, and what was published goes on being read.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Volume } from '../../operator/publish/volume.ts';
 import type { SourceFault } from '../../operator/reasons.ts';
+import { until } from '../kubernetes/until.ts';
 import { filesWithSteps } from './steps.ts';
 import { filesOf, publish, served, temporaryFolder } from './support.ts';
 import { versionOf } from './versions.ts';
@@ -72,10 +73,13 @@ if (process.getuid?.() === 0) {
     try {
       await fillAndRecover(folder.path);
     } finally {
-      execFileSync('umount', [folder.path]);
+      // A reader's files are closed a moment after it is.
+      await until(() => isUnmounted(folder.path), 'nothing of the disk is open');
     }
   });
 }
+
+const isUnmounted = (path: string): boolean => spawnSync('umount', [path]).status === 0;
 
 async function fillAndRecover(root: string): Promise<void> {
   const volume = await Volume.open(root);
