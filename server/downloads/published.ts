@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type DownloadsFile, parseDownloads } from '../../catalogue/downloads-file.ts';
 import { downloadsPath } from '../../catalogue/layout.ts';
 import { readWhole } from '../../catalogue/whole-file.ts';
+import { RepeatedLook } from '../repeated-look.ts';
 import { fileIdentity } from '../snapshot/file-identity.ts';
 
 export interface PublishedDownloadsOptions {
@@ -23,13 +24,11 @@ const mostBytes = 32 * 1024 * 1024;
 export class PublishedDownloads {
   readonly #options: PublishedDownloadsOptions;
   readonly #path: string;
+  readonly #looks = new RepeatedLook(() => this.#look(), lookEveryMs);
   #file: DownloadsFile | undefined;
   /** Of the file that was read, as its identity; undefined when it must be read. */
   #seen: string | undefined;
   #fault: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #closed = false;
 
   constructor(options: PublishedDownloadsOptions) {
     this.#options = options;
@@ -44,23 +43,12 @@ export class PublishedDownloads {
   }
 
   /** Looks once and then now and then. Resolves after the first look, whatever it found. */
-  async start(): Promise<void> {
-    this.#looking = this.#look();
-    await this.#looking;
-    this.#schedule();
+  start(): Promise<void> {
+    return this.#looks.start();
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
-  }
-
-  #schedule(): void {
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => {
-      this.#looking = this.#look().finally(() => this.#schedule());
-    }, lookEveryMs);
+  close(): Promise<void> {
+    return this.#looks.close();
   }
 
   /** Never rejects. */

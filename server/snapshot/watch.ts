@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { indexPath } from '../../catalogue/layout.ts';
 import { SegmentReader } from '../../catalogue/segment-reader.ts';
 import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
+import { RepeatedLook } from '../repeated-look.ts';
 import { fileIdentity } from './file-identity.ts';
 import { type Loaded, loadCatalogue } from './load.ts';
 import { type Snapshot, servedCounts } from './snapshot.ts';
@@ -39,15 +40,13 @@ export class CatalogueWatch {
   readonly #options: WatchOptions;
   readonly #reader: SegmentReader;
   readonly #path: string;
+  readonly #looks = new RepeatedLook(() => this.#look(), lookEveryMs);
   #loaded: Loaded | undefined;
   #fault: LoadFault | undefined;
   /** What the index.json was that is loaded, as its file's identity; undefined when it must be read. */
   #seen: string | undefined;
   /** The index.json that could not be loaded, and when it is tried again: loading a large one costs. */
   #pause: { identity: string | undefined; ms: number; until: number } | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #closed = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -71,24 +70,13 @@ export class CatalogueWatch {
   }
 
   /** Looks once and then every second. Resolves after the first look, whatever it found. */
-  async start(): Promise<void> {
-    this.#looking = this.#look();
-    await this.#looking;
-    this.#schedule();
+  start(): Promise<void> {
+    return this.#looks.start();
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#looks.close();
     this.#reader.close();
-  }
-
-  #schedule(): void {
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => {
-      this.#looking = this.#look().finally(() => this.#schedule());
-    }, lookEveryMs);
   }
 
   async #look(): Promise<void> {
