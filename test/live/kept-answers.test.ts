@@ -7,8 +7,7 @@ import { accessRules } from '../../server/http/access.ts';
 import { createApp } from '../../server/http/app.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { createServerMetrics } from '../../server/metrics.ts';
-import { CatalogueWatch } from '../../server/snapshot/watch.ts';
-import { GatewayFixture, gatewayName, lifetime, namespace, silent } from '../server/support/gateway.ts';
+import { GatewayFixture, gatewayName, lifetime, namespace, silent, watchOf } from '../server/support/gateway.ts';
 
 describe('kept answers', () => {
   const suite = lifetime();
@@ -23,11 +22,7 @@ describe('kept answers', () => {
         { name: 'copy', skills },
       ],
     });
-    const ignore = () => {};
-    const watch = new CatalogueWatch({
-      ...{ volume: fixture.root, namespace, gateway: gatewayName, logger: silent },
-      ...{ loaded: ignore, failed: ignore, looked: ignore },
-    });
+    const watch = watchOf(fixture);
     await watch.start();
     suite.after(() => watch.close());
     const endpoint = createEndpoint({ version: '0.0.0', logger: silent });

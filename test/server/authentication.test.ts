@@ -15,7 +15,6 @@ import { viewOf } from '../../server/http/request-view.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { createServerMetrics } from '../../server/metrics.ts';
 import type { RunningServer } from '../../server/server.ts';
-import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import { clientOfToken } from '../../server/tokens.ts';
 import {
   type CatalogueFixture,
@@ -28,6 +27,7 @@ import {
   serveCatalogue,
   silent,
   until,
+  watchOf,
 } from './support/gateway.ts';
 import { call, get, listUris, post, readText } from './support/mcp.ts';
 import { connected, heard, postHead, type RawReply, spoken } from './support/raw.ts';
@@ -312,15 +312,7 @@ describe('a page', () => {
   it('takes a token as the password of HTTP Basic too, and asks for that first', async (test) => {
     const fixture = await GatewayFixture.create(test);
     await fixture.publish(closed);
-    const watch = new CatalogueWatch({
-      volume: fixture.root,
-      namespace,
-      gateway: gatewayName,
-      logger: silent,
-      loaded: () => undefined,
-      failed: () => undefined,
-      looked: () => undefined,
-    });
+    const watch = watchOf(fixture);
     const endpoint = createEndpoint({ version: '0', logger: silent });
     const app = createApp({
       catalogue: watch,

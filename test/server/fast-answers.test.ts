@@ -8,7 +8,6 @@ import { createApp } from '../../server/http/app.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { methods } from '../../server/mcp/methods.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
-import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import {
   type CatalogueFixture,
   GatewayFixture,
@@ -17,6 +16,7 @@ import {
   namespace,
   schoolTree,
   silent,
+  watchOf,
 } from './support/gateway.ts';
 
 const modernVersion = '2026-07-28';
@@ -180,16 +180,7 @@ describe('a hot answer', () => {
   before(async () => {
     const fixture = await GatewayFixture.create(suite);
     await fixture.publish(tree);
-    const ignore = () => {};
-    const watch = new CatalogueWatch({
-      volume: fixture.root,
-      namespace,
-      gateway: gatewayName,
-      logger: silent,
-      loaded: ignore,
-      failed: ignore,
-      looked: ignore,
-    });
+    const watch = watchOf(fixture);
     await watch.start();
     suite.after(() => watch.close());
     const side = (isFast: boolean): Side => {

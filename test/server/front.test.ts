@@ -13,7 +13,6 @@ import { createApp } from '../../server/http/app.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { methods } from '../../server/mcp/methods.ts';
 import { createServerMetrics, type ServerMetrics } from '../../server/metrics.ts';
-import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import {
   type CatalogueFixture,
   GatewayFixture,
@@ -24,6 +23,7 @@ import {
   schoolTree,
   silent,
   until,
+  watchOf,
 } from './support/gateway.ts';
 import { get } from './support/mcp.ts';
 import { connected } from './support/raw.ts';
@@ -58,16 +58,7 @@ async function sidesOver(
 ): Promise<[front: Side, without: Side]> {
   const gateway = await GatewayFixture.create(owner);
   await gateway.publish(fixture);
-  const ignore = () => {};
-  const watch = new CatalogueWatch({
-    volume: gateway.root,
-    namespace,
-    gateway: gatewayName,
-    logger: silent,
-    loaded: ignore,
-    failed: ignore,
-    looked: ignore,
-  });
+  const watch = watchOf(gateway);
   if (loads) await watch.start();
   owner.after(() => watch.close());
   const side = async (): Promise<Side> => {

@@ -6,18 +6,15 @@ import { promptPage } from '../../server/answers/prompts.ts';
 import { contentsOf, resolve } from '../../server/answers/read.ts';
 import { skillsPage } from '../../server/answers/skills.ts';
 import type { RunningServer } from '../../server/server.ts';
-import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import { visible } from '../../server/view.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { skillText } from '../fixtures/operator.ts';
 import {
   GatewayFixture,
-  gatewayName,
   lifetime,
-  namespace,
   schoolTree,
   serveCatalogue,
-  silent,
+  watchOf,
 } from './support/gateway.ts';
 import { serveHarvested } from './support/harvested.ts';
 import { call, callTool, get, listRows, listUris, readText } from './support/mcp.ts';
@@ -53,16 +50,7 @@ describe('a listing', () => {
   it('reads no content: neither rows nor indexes, manifests or prompts touch a file (S16, P15)', async (test) => {
     const gateway = await GatewayFixture.create(test);
     await gateway.publish(schoolTree);
-    const ignore = (): void => {};
-    const watch = new CatalogueWatch({
-      volume: gateway.root,
-      namespace,
-      gateway: gatewayName,
-      logger: silent,
-      loaded: ignore,
-      failed: ignore,
-      looked: ignore,
-    });
+    const watch = watchOf(gateway);
     test.after(() => watch.close());
     await watch.start();
     const content = { read: async () => assert.fail('content was read') };

@@ -12,7 +12,6 @@ import { clientErrorHandler } from '../../server/http/client-errors.ts';
 import { createEndpoint } from '../../server/mcp/endpoint.ts';
 import { createServerMetrics } from '../../server/metrics.ts';
 import { startServer } from '../../server/server.ts';
-import { CatalogueWatch } from '../../server/snapshot/watch.ts';
 import {
   GatewayFixture,
   gatewayName,
@@ -23,6 +22,7 @@ import {
   serveCatalogue,
   silent,
   until,
+  watchOf,
 } from './support/gateway.ts';
 import { call, callTool, get, readText } from './support/mcp.ts';
 import { connected, heard, postHead, spoken } from './support/raw.ts';
@@ -211,15 +211,7 @@ describe('a client that does not read its answer', () => {
     const text = 'x'.repeat(4_000_000);
     const gateway = await GatewayFixture.create(test);
     await gateway.publish({ sources: [{ name: 'big', skills: [{ address: 'a', files: { 'big.md': text } }] }] });
-    const watch = new CatalogueWatch({
-      volume: gateway.root,
-      namespace,
-      gateway: gatewayName,
-      logger: silent,
-      loaded: () => {},
-      failed: () => {},
-      looked: () => {},
-    });
+    const watch = watchOf(gateway);
     await watch.start();
     test.after(() => watch.close());
     const app = createApp({

@@ -31,6 +31,7 @@ import { publishIndex } from '../../../operator/publish/gateway-publication.ts';
 import { publishSource } from '../../../operator/publish/source-publication.ts';
 import { Volume } from '../../../operator/publish/volume.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../server/server.ts';
+import { CatalogueWatch } from '../../../server/snapshot/watch.ts';
 
 /** Whose end takes things with it: a test, or a suite through `lifetime`. */
 export interface Owner {
@@ -344,6 +345,15 @@ export function fileRow(path: string, bytes: Buffer): FileRow {
 }
 
 export const silent: Logger = pino({ level: 'silent' });
+
+/** What watches the fixture's index.json, for a test that has no whole server. It is neither started nor closed here. */
+export const watchOf = ({ root }: Pick<GatewayFixture, 'root'>): CatalogueWatch => {
+  const ignore = (): void => {};
+  return new CatalogueWatch({
+    ...{ volume: root, namespace, gateway: gatewayName, logger: silent },
+    ...{ loaded: ignore, failed: ignore, looked: ignore },
+  });
+};
 
 /** A server over the fixture's volume on a free port; closed after the test. */
 export async function serve(
