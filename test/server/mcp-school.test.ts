@@ -9,13 +9,7 @@ import type { RunningServer } from '../../server/server.ts';
 import { visible } from '../../server/view.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { skillText } from '../fixtures/operator.ts';
-import {
-  GatewayFixture,
-  lifetime,
-  schoolTree,
-  serveCatalogue,
-  watchOf,
-} from './support/gateway.ts';
+import { GatewayFixture, lifetime, schoolTree, serveCatalogue, watchOf } from './support/gateway.ts';
 import { serveHarvested } from './support/harvested.ts';
 import { call, callTool, get, listRows, listUris, readText } from './support/mcp.ts';
 
