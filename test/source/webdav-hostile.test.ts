@@ -11,8 +11,8 @@ import { Authentication } from '../../upstream/webdav/authentication.ts';
 import { WebDavServer } from '../../upstream/webdav/server.ts';
 import { newMemory } from '../fixtures/git-look.ts';
 import { fault, serve } from '../fixtures/http.ts';
+import type { Behaviour } from '../fixtures/recording-proxy.ts';
 import { type DavLookOptions, lookDav, probeDav } from '../fixtures/webdav-look.ts';
-import type { DavBehaviour } from '../fixtures/webdav-server.ts';
 
 const ok = 'HTTP/1.1 200 OK';
 const old = 'Mon, 02 Mar 2026 10:00:00 GMT';
@@ -32,12 +32,12 @@ const file = (href: string, content: string): string => response(href, propstat(
 interface Fake {
   url: string;
   /** What each path answers: a multistatus to PROPFIND, content to GET. */
-  paths: Map<string, string | Buffer | DavBehaviour>;
+  paths: Map<string, string | Buffer | Behaviour>;
   requests: string[];
 }
 
 /** A server that says exactly what a test wants, which no real one does on demand. */
-async function fake(t: TestContext, paths: Record<string, string | Buffer | DavBehaviour>): Promise<Fake> {
+async function fake(t: TestContext, paths: Record<string, string | Buffer | Behaviour>): Promise<Fake> {
   const answers = new Map(Object.entries(paths));
   const requests: string[] = [];
   const origin = await serve(t, (request, response) => {
@@ -52,7 +52,7 @@ async function fake(t: TestContext, paths: Record<string, string | Buffer | DavB
 }
 
 const answers =
-  (status: number, headers: Record<string, string> = {}, body = 'canary'): DavBehaviour =>
+  (status: number, headers: Record<string, string> = {}, body = 'canary'): Behaviour =>
   (_request, response: ServerResponse) => {
     response.writeHead(status, headers).end(body);
     return true;
@@ -160,7 +160,7 @@ test('a row with its own 403 is a problem with its name; the rest is whole', asy
   );
 });
 
-const wrong: Record<string, [reason: string, answer: string | DavBehaviour, message?: RegExp]> = {
+const wrong: Record<string, [reason: string, answer: string | Behaviour, message?: RegExp]> = {
   'a 401': ['AuthenticationFailed', answers(401, { 'www-authenticate': 'Basic realm="x"' })],
   'a 401 without a challenge': ['AuthenticationFailed', answers(401)],
   'a Digest that Lyceum does not have': [
@@ -247,7 +247,7 @@ test('a server that takes each nonce once, and names no next one, is read whole'
   const fresh = new Set<string>();
   let nonces = 0;
   const once =
-    (status: number, body: string): DavBehaviour =>
+    (status: number, body: string): Behaviour =>
     (request, response) => {
       const nonce = / nonce="(\d+)"/.exec(request.headers.authorization ?? '')?.[1];
       if (nonce !== undefined && fresh.delete(nonce)) response.writeHead(status).end(body);
@@ -308,7 +308,7 @@ test('a server that answers with more than one level has each file once', async 
   assert.deepEqual(await contents(url), { 'a.md': 'a', 'sub/b.md': 'b' });
 });
 
-const hidden: Record<string, DavBehaviour> = {
+const hidden: Record<string, Behaviour> = {
   'a 401 page': answers(401),
   'a 304': answers(304),
   'a 204': answers(204),
