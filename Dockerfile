@@ -1,7 +1,7 @@
 # The image of Lyceum: one program, `lyceum operator|server|run|check`, as a user without rights, on a read-only root.
 #
-#   docker build --tag lyceum:0.1.0 .
-#   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/lyceum:0.1.0 --push .
+#   docker build --tag lyceum:0.2.0 .
+#   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/lyceum:0.2.0 --push .
 #
 # BASE is any image with Node 24 and npm in its PATH.
 ARG BASE=docker.io/library/node:24.21.0-bookworm-slim

@@ -156,9 +156,9 @@ describe('the operator', () => {
   test('server pods get the image, the claim and the node of the operator', () => {
     const together =
       'app.kubernetes.io/component=operator,app.kubernetes.io/instance=lyceum,app.kubernetes.io/name=lyceum';
-    assert.equal(container(plain, 'operator').image, 'lyceum:0.1.0');
+    assert.equal(container(plain, 'operator').image, 'lyceum:0.2.0');
     for (const expected of [
-      '--gateway-image=lyceum:0.1.0',
+      '--gateway-image=lyceum:0.2.0',
       '--gateway-image-pull-policy=IfNotPresent',
       '--volume-claim=lyceum',
       '--operator-namespace=skills',

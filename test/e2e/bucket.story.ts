@@ -130,10 +130,7 @@ describe("A bucket in openkata's layout", () => {
     await volumeFor({ namespace: 'lyceum', name: 'lyceum' });
     server = await startBucketServer('versitygw', { host: node.address });
     await nodeService('agents', 's3', server.port);
-    [client] = await Promise.all([
-      ClientPod.start('agents', 'docker.io/library/lyceum:0.1.0'),
-      installChart('helm4', 'lyceum'),
-    ]);
+    [client] = await Promise.all([ClientPod.start('agents'), installChart('helm4', 'lyceum')]);
   });
 
   after(async () => {

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { firstRelease } from './image.ts';
 import { node } from './pods.ts';
 
 const run = promisify(execFile);
@@ -22,16 +23,29 @@ export async function helm(line: HelmLine, ...args: string[]): Promise<string> {
   return (await run(node.programs[line], args, { env })).stdout;
 }
 
+const untilReady = ['--wait', '--timeout', '2m'];
+
 /** `helm install lyceum`, until its pods are ready. */
 export const install = (line: HelmLine, namespace: string, ...values: string[]): Promise<string> =>
-  helm(line, 'install', 'lyceum', chart, '--namespace', namespace, '--wait', '--timeout', '2m', ...values);
+  helm(line, 'install', 'lyceum', chart, '--namespace', namespace, ...untilReady, ...values);
+
+/** The same with the chart of the first version. */
+export const installFirst = (line: HelmLine, namespace: string): Promise<string> =>
+  helm(
+    line,
+    ...['install', 'lyceum', join(firstRelease(node), 'charts/lyceum'), '--namespace', namespace, ...untilReady],
+  );
 
 /** The same for a release that is there, with these values on top of its own. */
 export const upgrade = (line: HelmLine, namespace: string, ...values: string[]): Promise<string> =>
   helm(
     ...([line, 'upgrade', 'lyceum', chart, '--namespace', namespace, '--reset-then-reuse-values'] as const),
-    ...['--wait', '--timeout', '2m', ...values],
+    ...[...untilReady, ...values],
   );
 
+/** Back to a revision of the release, as `helm history` numbers them. */
+export const rollback = (line: HelmLine, namespace: string, revision: number): Promise<string> =>
+  helm(line, 'rollback', 'lyceum', String(revision), '--namespace', namespace, ...untilReady);
+
 export const uninstall = (line: HelmLine, namespace: string): Promise<string> =>
-  helm(line, 'uninstall', 'lyceum', '--namespace', namespace, '--wait', '--timeout', '2m');
+  helm(line, 'uninstall', 'lyceum', '--namespace', namespace, ...untilReady);

@@ -92,7 +92,7 @@ describe('A gateway with every kind of material', () => {
     }
     await nodeService('agents', 'dav', dav.port);
     await install('helm4', 'lyceum');
-    client = await ClientPod.start('agents', 'docker.io/library/lyceum:0.1.0');
+    client = await ClientPod.start('agents');
   });
 
   after(async () => {

@@ -97,7 +97,7 @@ for (const [line, name] of [
     });
 
     it('answers clients in pods: one that knows only tools, and one of the current protocol', async () => {
-      client = await ClientPod.start('agents', 'docker.io/library/lyceum:0.1.0');
+      client = await ClientPod.start('agents');
       const tools = await client.tools(url, houseStyle);
       assert.deepEqual(tools.listed, ['skill://handbook', 'skill://house-rules']);
       assert.match(tools.read, /Short sentences\. One thought each\./);

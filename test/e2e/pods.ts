@@ -11,6 +11,7 @@ import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinate
 import { eventually } from '../fixtures/eventually.ts';
 import type { Answered, Downloaded, Kinds, Load, Reindexed, Seen, VerifiedKinds, Wanted } from './client.ts';
 import { clientFolder } from './client-folder.ts';
+import { imageOf } from './image.ts';
 
 const given = process.env[coordinatesVariable];
 if (given === undefined) throw new Error('stories run on a node: make e2e');
@@ -146,9 +147,9 @@ export class ClientPod {
     this.#image = image;
   }
 
-  /** @param image has Node in it; on the node already */
-  static async start(namespace: string, image: string): Promise<ClientPod> {
-    const pod = new ClientPod(namespace, image);
+  /** By the image of Lyceum, which has Node in it. */
+  static async start(namespace: string): Promise<ClientPod> {
+    const pod = new ClientPod(namespace, await imageOf());
     const claim = { namespace, name: 'client' };
     await volumeFor(claim, { storage: '1Gi', accessMode: 'ReadOnlyMany', path: clientFolder(node.folder) });
     await apply(pod.#claim(), pod.#pod());

@@ -9,7 +9,7 @@ import { coordinatesVariable, type NodeCoordinates } from '../cluster/coordinate
 import { startHeld } from '../cluster/held.ts';
 import { demandTools, nodeTools } from '../cluster/tools.ts';
 import { copyClient } from './client-folder.ts';
-import { imageTools, importImage } from './image.ts';
+import { imageTools, importImages } from './image.ts';
 
 const stories = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.story.ts')).sort();
 const files = process.argv.length > 2 ? process.argv.slice(2) : stories.map((name) => join(import.meta.dirname, name));
@@ -28,8 +28,8 @@ try {
 await buildAhead('versitygw');
 say('starting a node');
 await using node = await startHeld<NodeCoordinates>('node.ts');
-say('building the image');
-await importImage(node.coordinates);
+say('building the images');
+await importImages(node.coordinates);
 await copyClient(node.coordinates.folder);
 say('the stories');
 const [enter, ...namespaces] = node.coordinates.enter as [string, ...string[]];

@@ -68,7 +68,7 @@ describe('Lyceum in one pod', () => {
   });
 
   it('answers clients in pods through the Service of the gateway', async () => {
-    client = await ClientPod.start('agents', 'docker.io/library/lyceum:0.1.0');
+    client = await ClientPod.start('agents');
     assert.match((await client.tools(url, houseStyle)).read, /Short sentences\. One thought each\./);
     await client.until(url, welcome, 'the first edition');
     const { version, listed } = await client.resources(url, welcome);
