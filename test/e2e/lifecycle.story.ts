@@ -147,7 +147,7 @@ for (const [line, name] of [
       await helm(line, 'test', 'lyceum', '--namespace', 'lyceum', '--timeout', '1m');
     });
 
-    it('leaves nothing behind once its users objects, the release, the claim and the definitions are deleted', async () => {
+    it('leaves nothing behind once what users made, the release and the claim are deleted', async () => {
       await load.sum();
       await cluster.kubectl(['delete', '-n', 'lyceum', 'skillsources,skillgateways', '--all', '--timeout=20s']);
       await uninstall(line, 'lyceum');
