@@ -4,11 +4,11 @@ import type { GuardOptions } from '../upstream/guard/client.ts';
 import type { Limits } from '../upstream/limits.ts';
 import { systemClock } from './clock.ts';
 import { DownloadsKeeper, type Kept } from './downloads/keeper.ts';
+import type { PodSettings } from './gateway/children/pod-settings.ts';
 import { GatewayPods } from './gateway/gateway-pods.ts';
 import { GatewayReconciler } from './gateway/gateway-reconciler.ts';
 import { type Reindexed, type ReindexRefusal, reindex } from './gateway/reindex.ts';
-import type { PodSettings } from './gateway/render.ts';
-import { type Cluster, type KubernetesObject, keyOf, type ObjectKey } from './kubernetes/cluster.ts';
+import { type Cluster, childKinds, type KubernetesObject, keyOf, type ObjectKey } from './kubernetes/cluster.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { Collector } from './publish/collector.ts';
 import { Volume } from './publish/volume.ts';
@@ -135,8 +135,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     gatewayController.enqueue(key);
     if (cluster.gateways.get(key) === undefined) collector.soon();
   });
-  for (const kind of ['Deployment', 'Service'] as const) {
-    // A child has the name of its gateway.
+  for (const kind of childKinds) {
     children?.store(kind).onChange((key) => {
       if (cluster.gateways.get(key) !== undefined) gatewayController.enqueue(key);
     });

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { PodSettings } from '../../operator/gateway/render.ts';
+import type { PodSettings } from '../../operator/gateway/children/pod-settings.ts';
 import { ApiServerCluster, connectionsFor } from '../../operator/kubernetes/api-server-cluster.ts';
 import { Connection } from '../../operator/kubernetes/connection.ts';
 import { loadKubeConfig } from '../../operator/kubernetes/credentials.ts';

@@ -1,6 +1,6 @@
 // The options of `lyceum operator` that say what the pods of gateways are made of.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ExtraCa, PodSettings } from '../../operator/gateway/render.ts';
+import type { ExtraCa, PodSettings } from '../../operator/gateway/children/pod-settings.ts';
 import type { ObjectMeta } from '../../operator/kubernetes/cluster.ts';
 import { list, option } from '../options.ts';
 import type { SourceFlags } from '../source-options.ts';

@@ -1,6 +1,6 @@
 // For which gateway a pod speaks: the one whose Deployment it comes from. Pure.
 
-import { gatewayOfLabels } from '../gateway/render.ts';
+import { gatewayOfLabels } from '../gateway/children/child-metadata.ts';
 import type { KubernetesObject, ObjectKey, Store } from '../kubernetes/cluster.ts';
 import { keyOf } from '../kubernetes/cluster.ts';
 

@@ -1,17 +1,13 @@
-// Keeps the Deployment and the Service of a gateway as they are rendered, whatever others do to them, and tells how they stand.
-import { isDeepStrictEqual } from 'node:util';
+// The children of a gateway together: rendered, kept, taken away, and how the pods stand.
 import type { Logger } from 'pino';
-import {
-  type ChildManifest,
-  type Children,
-  type KubernetesObject,
-  keyOf,
-  type ObjectKey,
-} from '../kubernetes/cluster.ts';
+import type { ChildKind, ChildManifest, Children, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/kubernetes-error.ts';
 import type { GatewayFaultReason } from '../reasons.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
-import { clusterUrl, type LiveSecret, type PodSettings, renderDeployment, renderService } from './render.ts';
+import { ChildKeeper } from './child-keeper.ts';
+import { renderChildren } from './children/children.ts';
+import type { LiveSecret, PodSettings } from './children/pod-settings.ts';
+import { clusterUrl } from './children/service.ts';
 import { rolloutOf } from './rollout.ts';
 
 export interface GatewayPodsOptions {
@@ -34,32 +30,23 @@ export type PodsStanding = (
   requeueAfterSeconds?: number;
 };
 
-/** What the operator wrote last, and what the API server made of it. */
-interface Settled {
-  manifest: ChildManifest;
-  shape: object;
-  at: number;
-}
-
-/** What others do to a child is put right at most so often: two programs that disagree must not chase each other. */
-const restMilliseconds = 1000;
 /** An object that stands in the way carries no label of the operator, so nobody tells when it goes. */
 const inTheWaySeconds = 5;
 const refusedSeconds = 60;
 const goingSeconds = 5;
 
 export class GatewayPods {
-  readonly #options: GatewayPodsOptions;
-  /** By kind and key of the child. */
-  readonly #settled = new Map<string, Settled>();
+  readonly #settings: PodSettings;
+  readonly #keeper: ChildKeeper;
 
-  constructor(options: GatewayPodsOptions) {
-    this.#options = options;
+  constructor({ settings, ...keeping }: GatewayPodsOptions) {
+    this.#settings = settings;
+    this.#keeper = new ChildKeeper(keeping);
   }
 
   /** Whether pods of the gateway's namespace can mount the volume; where not, why. */
   outOfReach({ metadata: { namespace } }: KubernetesObject): PodsStanding | undefined {
-    const { volumeClaim, namespace: reached } = this.#options.settings;
+    const { volumeClaim, namespace: reached } = this.#settings;
     if (namespace === reached) return undefined;
     return {
       state: 'failed',
@@ -76,83 +63,44 @@ export class GatewayPods {
     spec: SkillGatewaySpec,
     live: readonly LiveSecret[] = [],
   ): Promise<PodsStanding> {
-    const url = clusterUrl(gateway, spec);
-    const wanted = [renderService(gateway, spec), renderDeployment(gateway, spec, this.#options.settings, live)];
-    const found = await Promise.all(wanted.map((manifest) => this.#find(manifest)));
-    const obstacle = found.map((child) => child && obstacleOf(child, gateway)).find((one) => one !== undefined);
+    const wanted = renderChildren(gateway, spec, this.#settings, live);
+    const found = new Map<ChildKind, KubernetesObject>();
+    for (const manifest of wanted) {
+      const child = await this.#keeper.find(manifest);
+      if (child !== undefined) found.set(manifest.kind, child);
+    }
+    const obstacle = [...found.values()].map((child) => obstacleOf(child, gateway)).find((one) => one !== undefined);
     if (obstacle !== undefined) return obstacle;
 
-    let rest: number | undefined;
-    const children: KubernetesObject[] = [];
-    for (const [at, manifest] of wanted.entries()) {
-      const child = found[at];
-      const need = child === undefined ? 'now' : this.#need(manifest, child);
-      if (child !== undefined && need !== 'now') {
-        children.push(child);
-        if (need !== 'none') rest = Math.max(rest ?? 0, need);
-        continue;
-      }
+    const rests: number[] = [];
+    for (const manifest of wanted) {
       try {
-        children.push(await this.#apply(manifest, child));
+        const { child, rest } = await this.#keeper.keep(manifest, found.get(manifest.kind));
+        found.set(manifest.kind, child);
+        if (rest !== undefined) rests.push(rest);
       } catch (error) {
-        return { ...refusal(manifest, error), ...countsOf(found[1]) };
+        return { ...refusal(manifest, error), ...countsOf(found.get('Deployment')) };
       }
     }
-    const { state, message, replicas, readyReplicas } = rolloutOf(children[1]!);
-    const counts = { url, replicas, readyReplicas };
-    if (rest !== undefined) {
-      const again = 'Somebody changes what the operator keeps; it is put right again in a moment';
-      return { state: 'progressing', message: again, ...counts, requeueAfterSeconds: rest / 1000 };
-    }
-    if (state === 'failed') return { state, reason: 'RolloutFailed', message, ...counts };
-    return { state: state === 'done' ? 'ready' : 'progressing', message, ...counts };
+    await this.#keeper.takeAway(gateway, new Set(wanted.map(({ kind }) => kind)));
+    return standingOf(clusterUrl(gateway, spec), found.get('Deployment')!, rests);
   }
 
   /** The gateway is gone, and its children go with it. */
   forget(gateway: ObjectKey): void {
-    for (const kind of ['Deployment', 'Service']) this.#settled.delete(`${kind} ${gateway}`);
-  }
-
-  #find({ kind, metadata }: ChildManifest): Promise<KubernetesObject | undefined> | KubernetesObject {
-    const { children } = this.#options;
-    return children.store(kind).get(keyOf({ metadata })) ?? children.read(kind, metadata.namespace, metadata.name);
-  }
-
-  /** Whether a child must be applied: now, in so many milliseconds, or not at all. */
-  #need(manifest: ChildManifest, child: KubernetesObject): 'none' | 'now' | number {
-    const settled = this.#settled.get(identityOf(manifest));
-    if (settled === undefined || !isDeepStrictEqual(settled.manifest, manifest)) return 'now';
-    if (isDeepStrictEqual(settled.shape, shapeOf(child, manifest))) return 'none';
-    const pause = settled.at + restMilliseconds - this.#options.now();
-    return pause > 0 ? pause : 'now';
-  }
-
-  async #apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject> {
-    const { children, log, now } = this.#options;
-    const child = await children.apply(manifest, found);
-    const shape = shapeOf(child, manifest);
-    this.#settled.set(identityOf(manifest), { manifest, shape, at: now() });
-    if (found === undefined || !isDeepStrictEqual(shape, shapeOf(found, manifest))) {
-      log.info({ gateway: keyOf(child), kind: manifest.kind, created: found === undefined }, 'applied');
-    }
-    return child;
+    this.#keeper.forget(gateway);
   }
 }
 
-const identityOf = ({ kind, metadata }: ChildManifest): string => `${kind} ${keyOf({ metadata })}`;
-
-/** What the operator cares about in a child: its spec whole, and of its metadata what it wrote itself. */
-function shapeOf(child: KubernetesObject, { metadata }: ChildManifest): object {
-  const own = (values: Readonly<Record<string, string>>, written: Record<string, string> = {}): object =>
-    Object.fromEntries(Object.keys(written).map((key) => [key, values[key]]));
-  const { uid, labels, annotations, controller } = child.metadata;
-  return {
-    uid,
-    labels: own(labels, metadata.labels),
-    annotations: own(annotations, metadata.annotations),
-    controller,
-    spec: child.spec,
-  };
+function standingOf(url: string, deployment: KubernetesObject, rests: readonly number[]): PodsStanding {
+  const { state, message, replicas, readyReplicas } = rolloutOf(deployment);
+  const counts = { url, replicas, readyReplicas };
+  if (rests.length > 0) {
+    const again = 'Somebody changes what the operator keeps; it is put right again in a moment';
+    return { state: 'progressing', message: again, ...counts, requeueAfterSeconds: Math.max(...rests) / 1000 };
+  }
+  if (state === 'failed') return { state, reason: 'RolloutFailed', message, ...counts };
+  return { state: state === 'done' ? 'ready' : 'progressing', message, ...counts };
 }
 
 /** Why a child that is there cannot be this gateway's, or not for long. */

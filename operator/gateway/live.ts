@@ -2,7 +2,7 @@
 import type { KubernetesObject } from '../kubernetes/cluster.ts';
 import { parseSkillSource } from '../resources/parse.ts';
 import type { SkillSourceSpec } from '../resources/skill-source.ts';
-import type { LiveSecret } from './render.ts';
+import type { LiveSecret } from './children/pod-settings.ts';
 
 /** The Secret of a source that is read live; undefined for one that is not, or not now. */
 export const liveSecretOf = ({ cache, secretRef, suspend }: SkillSourceSpec): string | undefined =>

@@ -1,7 +1,7 @@
-// The Deployments and Services of gateways behind a real API server: watched by the operator's label, read, applied.
+// The children of gateways behind a real API server: watched by the operator's label, read, applied, removed.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { ChildKind, ChildManifest, Children, KubernetesObject } from './cluster.ts';
+import { type ChildKind, type ChildManifest, type Children, childKinds, type KubernetesObject } from './cluster.ts';
 import type { Connection } from './connection.ts';
 import { fieldManager, othersWroteSpec } from './field-manager.ts';
 import { isKind, KubernetesError } from './kubernetes-error.ts';
@@ -20,7 +20,6 @@ export interface ChildrenOptions {
 }
 
 const resources: Record<ChildKind, WatchedResource> = { Deployment: deployments, Service: services };
-const kinds = ['Deployment', 'Service'] as const;
 /** An object is at most some 2 MB in the API server's store. */
 const mostObjectBytes = 8 * 1024 * 1024;
 
@@ -33,7 +32,7 @@ export class ApiServerChildren implements Children {
     this.#connection = common.connection;
     const storeOf = (): ObjectStore => new ObjectStore(namespaces, common.log);
     this.#stores = { Deployment: storeOf(), Service: storeOf() };
-    this.listWatches = kinds.flatMap((kind) =>
+    this.listWatches = childKinds.flatMap((kind) =>
       namespaces.map(
         (namespace) => new ListWatch({ ...common, namespace, resource: resources[kind], store: this.#stores[kind] }),
       ),
@@ -82,6 +81,16 @@ export class ApiServerChildren implements Children {
       { contentType: 'application/json-patch+json', body: withoutOthers(manifest, applied as Applied) },
     );
     return this.#trimmed(kind, replaced);
+  }
+
+  /** @throws KubernetesError: conflict when another object stands there now */
+  async remove({ kind, metadata: { namespace, name, uid } }: KubernetesObject): Promise<void> {
+    const options = { preconditions: { uid }, propagationPolicy: 'Background' };
+    try {
+      await this.#connection.deleteJson(pathOf(kind as ChildKind, namespace, name), options);
+    } catch (error) {
+      if (!isKind(error, 'notFound')) throw error;
+    }
   }
 
   #trimmed(kind: ChildKind, raw: unknown): KubernetesObject {

@@ -61,7 +61,9 @@ export interface SecretContent {
   resourceVersion: string;
 }
 
-export type ChildKind = 'Deployment' | 'Service';
+/** The kinds of objects that gateways have made. Each child has the name of its gateway. */
+export const childKinds = ['Deployment', 'Service'] as const;
+export type ChildKind = (typeof childKinds)[number];
 
 /** An object that the operator renders for a gateway, as it is applied. */
 export interface ChildManifest {
@@ -77,7 +79,7 @@ export interface ChildManifest {
   spec: Record<string, unknown>;
 }
 
-/** The Deployments and Services of gateways. */
+/** The objects that gateways have made, by kind. */
 export interface Children {
   /** Those that carry the operator's label. */
   store(kind: ChildKind): Store;
@@ -90,6 +92,8 @@ export interface Children {
    * @returns the object as it is now
    */
   apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject>;
+  /** Deletes a child, and never a namesake that has taken its place. One that is gone already is no fault. */
+  remove(child: KubernetesObject): Promise<void>;
 }
 
 export interface Cluster {

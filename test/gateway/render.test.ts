@@ -1,7 +1,9 @@
 // The Deployment and the Service of a gateway, whole, as they are applied.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { clusterUrl, type PodSettings, renderDeployment, renderService } from '../../operator/gateway/render.ts';
+import { renderDeployment } from '../../operator/gateway/children/deployment.ts';
+import type { PodSettings } from '../../operator/gateway/children/pod-settings.ts';
+import { clusterUrl, renderService } from '../../operator/gateway/children/service.ts';
 import { parseSkillGateway } from '../../operator/resources/parse.ts';
 import type { SkillGatewaySpec } from '../../operator/resources/skill-gateway.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Command } from 'commander';
 import { addPodOptions, podSettings } from '../../cli/operator/pod-options.ts';
-import type { PodSettings } from '../../operator/gateway/render.ts';
+import type { PodSettings } from '../../operator/gateway/children/pod-settings.ts';
 
 function settings(...args: string[]): PodSettings | undefined {
   const quiet = { writeErr() {} };

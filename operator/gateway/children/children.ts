@@ -1,0 +1,18 @@
+// All children of a gateway, as its spec wants them. Pure: the same gives the same.
+import type { ChildManifest } from '../../kubernetes/cluster.ts';
+import type { SkillGatewaySpec } from '../../resources/skill-gateway.ts';
+import type { Owner } from './child-metadata.ts';
+import { renderDeployment } from './deployment.ts';
+import type { LiveSecret, PodSettings } from './pod-settings.ts';
+import { renderService } from './service.ts';
+
+/**
+ * In the order in which they are applied. Of a kind that is not among them the gateway wants none.
+ * @param live of the sources that the gateway selects, in any order
+ */
+export const renderChildren = (
+  gateway: Owner,
+  spec: SkillGatewaySpec,
+  settings: PodSettings,
+  live: readonly LiveSecret[],
+): ChildManifest[] => [renderService(gateway, spec), renderDeployment(gateway, spec, settings, live)];

@@ -1,0 +1,29 @@
+// How a server reaches the operator, and shows who it is: options, volume and mount. Pure.
+import { audience } from '../../callers/token.ts';
+import type { PodSettings } from './pod-settings.ts';
+
+const identityPath = '/var/run/secrets/lyceum.dev/operator';
+/** Kubernetes renews a token when a fifth of this is left. */
+const tokenSeconds = 3600;
+
+export const operatorOptions = (operator: PodSettings['operator']): string[] =>
+  operator === undefined
+    ? []
+    : [
+        ...['--operator-url', operator.url],
+        ...['--operator-ca', `${identityPath}/ca.crt`, '--operator-token', `${identityPath}/token`],
+      ];
+
+/**
+ * By what a server is known to the operator: a token of its pod for nobody else, which is good for nothing at the API
+ * server. The authority's certificate is optional, so that pods start while no operator is installed.
+ */
+export function identityVolumes({ operator }: PodSettings): object[] {
+  if (operator === undefined) return [];
+  const authority = { name: operator.caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }], optional: true };
+  const token = { audience, expirationSeconds: tokenSeconds, path: 'token' };
+  return [{ name: 'operator', projected: { sources: [{ serviceAccountToken: token }, { secret: authority }] } }];
+}
+
+export const identityMounts = ({ operator }: PodSettings): object[] =>
+  operator === undefined ? [] : [{ name: 'operator', mountPath: identityPath, readOnly: true }];

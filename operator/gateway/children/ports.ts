@@ -1,0 +1,4 @@
+// The ports of a server's container.
+
+export const mcpPort = 8000;
+export const metricsPort = 9091;
