@@ -10,11 +10,12 @@ export interface Page {
   text: string;
 }
 
-/** README.md and everything below docs/. */
+/** The pages at the root and everything below docs/. */
 export async function pages(): Promise<Page[]> {
+  const atRoot = (await readdir(repository)).filter((name) => name.endsWith('.md'));
   const found = await readdir(join(repository, 'docs'), { recursive: true });
   const docs = found.filter((name) => name.endsWith('.md')).map((name) => join('docs', name));
-  return Promise.all(['README.md', ...docs.sort()].map(page));
+  return Promise.all([...atRoot.sort(), ...docs.sort()].map(page));
 }
 
 export const page = async (path: string): Promise<Page> => ({
