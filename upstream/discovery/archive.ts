@@ -4,8 +4,9 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Parser, type ReadEntry } from 'tar';
 import { openPromise, type Entry as ZipEntry } from 'yauzl';
+import { ArchiveFault } from '../archive-fault.ts';
+import { gathering, readTar, type TarEntry } from '../tar.ts';
 
 export interface ArchiveBounds {
   /** Of everything in it, unpacked. */
@@ -19,9 +20,6 @@ export interface ArchiveListing {
   /** Links and devices, and second files at one path: left out. */
   leftOut: number;
 }
-
-/** Why an archive cannot be used, in words that follow "it". */
-export class ArchiveFault extends Error {}
 
 /** Reads one after the other: some formats have no other way. @throws ArchiveFault, the signal's reason */
 export async function listArchive(path: string, bounds: ArchiveBounds): Promise<ArchiveListing> {
@@ -140,84 +138,25 @@ function isRegular({ externalFileAttributes }: ZipEntry): boolean {
   return type === 0 || type === regular;
 }
 
-const tarFiles: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile']);
-const tarFolders: ReadonlySet<string> = new Set(['Directory', 'GNUDumpDir']);
-
-/** What the format adds to a file's bytes: headers, names and filling. */
-const overheadOfEntry = 2048;
-const overhead = 2 ** 20;
-
-/** A file that has begun, and its bytes where they are wanted, once all of them have come. */
-interface Begun {
-  entry: ReadEntry;
-  content: Promise<Buffer> | undefined;
-  isWhole: boolean;
-}
-
+/** Of those that are wanted the first file of a path alone, as it is listed: of those after it, nothing says how large they are. */
 async function eachTarEntry(
   path: string,
-  { bytes, entries, signal }: ArchiveBounds,
+  bounds: ArchiveBounds,
   visit: Visit,
   wanted: ReadonlySet<string>,
 ): Promise<void> {
-  const begun: Begun[] = [];
   const left = new Set(wanted);
-  let fault: Error | undefined;
-  const parser = new Parser({
-    strict: true,
-    gzip: false,
-    brotli: false,
-    zstd: false,
-    onReadEntry(entry) {
-      const one: Begun = { entry, content: undefined, isWhole: true };
-      begun.push(one);
-      // The first file of a path alone, as it is listed: of those after it, nothing says how large they are.
-      if (!tarFiles.has(entry.type) || !left.delete(withoutDot(entry.path))) return void entry.resume();
-      one.isWhole = false;
-      one.content = flown(entry);
-      entry.on('end', () => {
-        one.isWhole = true;
-      });
-    },
-  });
-  parser.on('error', (error: Error) => {
-    fault ??= error;
-  });
-  const step = async (feed: () => void): Promise<void> => {
-    feed();
-    if (fault !== undefined) throw fault;
-    signal.throwIfAborted();
-    while (begun[0]?.isWhole === true) {
-      const { entry, content } = begun.shift()!;
-      if (tarFolders.has(entry.type)) continue;
-      await visit({
-        name: withoutDot(entry.path),
-        size: entry.size,
-        isFile: tarFiles.has(entry.type),
-        content: async () => (await content) ?? Buffer.alloc(0),
-      });
-    }
-  };
-  const most = bytes + entries * overheadOfEntry + overhead;
-  let unpacked = 0;
-  const packed = createReadStream(path);
-  const unpacking = pipeline(packed, createGunzip(), () => {});
-  for await (const chunk of unpacking as AsyncIterable<Buffer>) {
-    unpacked += chunk.length;
-    if (unpacked > most) throw new ArchiveFault(`unpacks to more than ${bytes} bytes`);
-    await step(() => void parser.write(chunk));
+  const unpacking = pipeline(createReadStream(path), createGunzip(), () => {});
+  const begin = (entry: TarEntry) => (left.delete(withoutDot(entry.path)) ? gathering() : undefined);
+  for await (const { entry, result } of readTar(unpacking, bounds, begin)) {
+    if (entry.type === 'folder') continue;
+    await visit({
+      name: withoutDot(entry.path),
+      size: entry.size,
+      isFile: entry.type === 'file',
+      content: async () => result ?? Buffer.alloc(0),
+    });
   }
-  await step(() => void parser.end());
-  if (begun.length > 0) throw new ArchiveFault('ends in the middle of a file');
-}
-
-/** A tar's parser gives bytes as they are fed to it, and waits for nobody. */
-function flown(entry: ReadEntry): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  return new Promise((resolve) => {
-    entry.on('data', (chunk) => chunks.push(chunk));
-    entry.on('end', () => resolve(Buffer.concat(chunks)));
-  });
 }
 
 async function gathered(stream: AsyncIterable<Buffer>): Promise<Buffer> {

@@ -19,7 +19,7 @@ export interface GuardOptions extends AddressPolicy {
   idleTimeout?: number | undefined;
 }
 
-export type GuardedMethod = 'GET' | 'POST' | 'PROPFIND';
+export type GuardedMethod = 'GET' | 'HEAD' | 'POST' | 'PROPFIND';
 
 /** What is shown to one origin alone; dropped for good once a redirect leaves it. */
 export interface Credential {

@@ -1,9 +1,9 @@
 // How a WebDAV server wants to be shown a password: asked first, then Digest (RFC 7616, MD5) or Basic (RFC 7617, UTF-8).
 import { randomBytes } from 'node:crypto';
 import { createDigestContext, generateDigestAuthHeader } from 'webdav/dist/node/auth/digest.js';
+import { challengesOf } from '../challenges.ts';
 import { UpstreamFault } from '../fault.ts';
 import type { Credential, GuardedMethod } from '../guard/client.ts';
-import { challengesOf } from './challenges.ts';
 
 type Scheme = 'undecided' | 'basic' | 'digest';
 

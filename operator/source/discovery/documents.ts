@@ -1,7 +1,8 @@
 // The documents that an index names: which are known, which have to be fetched, and whether they are what it says.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ArchiveBounds, ArchiveFault, listArchive, readArchive } from '../../../upstream/discovery/archive.ts';
+import { ArchiveFault } from '../../../upstream/archive-fault.ts';
+import { type ArchiveBounds, listArchive, readArchive } from '../../../upstream/discovery/archive.ts';
 import { type Downloaded, download } from '../../../upstream/discovery/download.ts';
 import type { PublishedDocument } from '../../../upstream/discovery/entries.ts';
 import { UpstreamFault } from '../../../upstream/fault.ts';
