@@ -4,4 +4,10 @@
 export class ArchiveFault extends Error {}
 
 /** It holds more than it may. */
-export class ArchiveTooLarge extends ArchiveFault {}
+export class ArchiveTooLarge extends ArchiveFault {
+  readonly what: 'bytes' | 'entries';
+  constructor(what: ArchiveTooLarge['what'], message: string) {
+    super(message);
+    this.what = what;
+  }
+}

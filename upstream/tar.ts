@@ -109,7 +109,7 @@ export async function* readTar<Result>(
     signal.throwIfAborted();
     if (fault instanceof ArchiveFault) throw fault;
     if (fault !== undefined) throw damaged(fault);
-    if (count > entries) throw new ArchiveTooLarge(`holds more than ${entries} files`);
+    if (count > entries) throw new ArchiveTooLarge('entries', `holds more than ${entries} files`);
   };
   const whole = function* () {
     while (begun[0]?.isWhole === true) yield begun.shift()!;
@@ -118,7 +118,7 @@ export async function* readTar<Result>(
   let unpacked = 0;
   for await (const chunk of unbroken(chunks, signal)) {
     unpacked += chunk.length;
-    if (unpacked > most) throw new ArchiveTooLarge(`unpacks to more than ${bytes} bytes`);
+    if (unpacked > most) throw new ArchiveTooLarge('bytes', `unpacks to more than ${bytes} bytes`);
     step(() => void parser.write(chunk));
     yield* whole();
     if (isOver) break;

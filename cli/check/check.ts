@@ -77,9 +77,12 @@ const includeOf = ({ skills, prompts, rules, profiles, files }: CheckFlags): obj
   files,
 });
 
-/** What a library is called by: the repository, or the host of a discovery index. */
-const placeOf = (url: string): string =>
-  /^https?:/.test(url) ? (URL.parse(url)?.hostname ?? url) : url.replace(/(\.git)?\/*$/, '');
+/** What a library is called by: the repository, also of an artifact, or the host of a discovery index. */
+function placeOf(url: string): string {
+  if (/^https?:/.test(url)) return URL.parse(url)?.hostname ?? url;
+  if (/^oci/.test(url)) return url.replace(/@[^@]*$/, '').replace(/:[^/:]*$/, '');
+  return url.replace(/(\.git)?\/*$/, '');
+}
 
 /** One source as the options describe it. */
 function fromArgument(target: Exclude<Target, { kind: 'manifests' }>, flags: CheckFlags): Question {

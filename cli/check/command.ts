@@ -11,7 +11,7 @@ export function checkCommand(): Command {
     .description('harvest a folder or a repository and print the problems its author should mend')
     .argument(
       '<target>',
-      'a folder, a URL (github://OWNER/REPOSITORY, git+https://…, s3://…, https://…/index.json), or manifests: a YAML file or a folder of them',
+      'a folder, a URL (github://OWNER/REPOSITORY, git+https://…, s3://…, oci://…, https://…/index.json), or manifests: a YAML file or a folder of them',
     )
     .addOption(option('--json', 'print one JSON document').default(false))
     .addOption(option('--ref <ref>', 'branch, tag or commit of a git URL'))

@@ -1,4 +1,4 @@
-// What `lyceum check` is pointed at: a repository, a bucket, an index, a folder of skills, or manifests.
+// What `lyceum check` is pointed at: a repository, a bucket, an artifact, an index, a folder of skills, or manifests.
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
@@ -14,14 +14,17 @@ const ownResource = /^\s*"?apiVersion"?\s*:\s*"?lyceum\.dev\//m;
 
 /** @throws Error when there is nothing of that name */
 export async function targetOf(argument: string): Promise<Target> {
-  if (/^(github|git\+https?|s3(\+https?)?):\/\//.test(argument) || /^https?:\/\/.*\/index\.json$/.test(argument)) {
+  if (
+    /^(github|git\+https?|s3(\+https?)?|oci(\+http)?):\/\//.test(argument) ||
+    /^https?:\/\/.*\/index\.json$/.test(argument)
+  ) {
     return { kind: 'repository', url: argument };
   }
   if (argument.includes('://') || /^[^/]+@[^/]+:/.test(argument)) {
     throw new Error(
       'a repository is named as github://OWNER/REPOSITORY or git+https://HOST/PATH, a bucket as s3://BUCKET/PREFIX or ' +
-        's3+https://HOST/BUCKET/PREFIX, a discovery index as https://HOST/.well-known/agent-skills/index.json; what is on ' +
-        'disk, by its folder; a WebDAV folder, and a bucket that wants keys, by the folder of the manifests of its ' +
+        's3+https://HOST/BUCKET/PREFIX, an OCI artifact as oci://HOST/REPOSITORY:TAG, a discovery index as https://HOST/.well-known/agent-skills/index.json; what is on ' +
+        'disk, by its folder; a WebDAV folder, and a bucket or an artifact that wants credentials, by the folder of the manifests of its ' +
         'SkillSource and Secret',
     );
   }

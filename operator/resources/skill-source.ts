@@ -30,6 +30,7 @@ export const skillSourceSpecSchema = z
         'git+https://HOST/PATH and git+http://HOST/PATH for git, webdav+https://HOST/PATH and webdav+http://HOST/PATH for a ' +
         'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), s3://BUCKET/PREFIX for a bucket on AWS, ' +
         's3+https://HOST/BUCKET/PREFIX and s3+http://HOST/BUCKET/PREFIX for one elsewhere, ' +
+        'oci://HOST/REPOSITORY:TAG and oci+http://HOST/REPOSITORY:TAG (@sha256:DIGEST for one state) for an OCI artifact, ' +
         'https://HOST/.well-known/agent-skills/index.json (http:// too) for what another publisher offers, configmap://NAME for a ConfigMap of this namespace, ' +
         "file:///PATH for a folder below the operator's file root. Credentials belong in a Secret, never in here.",
     ),
@@ -114,7 +115,7 @@ export const skillSourceSpecSchema = z
       .describe(
         'A Secret of this namespace. Git: username and password, password alone, or bearerToken. WebDAV, where it is ' +
           'required: username and password. A bucket: accessKeyId and secretAccessKey, with sessionToken where they are ' +
-          'lent. A discovery index: bearerToken. All: ca.crt for a server with a certificate of your own.',
+          'lent. An OCI artifact: .dockerconfigjson, or username and password. A discovery index: bearerToken. All: ca.crt for a server with a certificate of your own.',
       ),
     timeout: text(16).default('60s').describe('How long one look may take in all: 30s, 5m; from 5s to 1h.'),
     limits: limitsSchema

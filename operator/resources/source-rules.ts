@@ -21,14 +21,16 @@ import type { SkillSourceSpec } from './skill-source.ts';
 const dotSegment = '(^|/)\\.\\.?(/|$)';
 
 const anyScheme =
-  '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|s3|s3\\+https|s3\\+http|configmap|file|https|http)://';
+  '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|s3|s3\\+https|s3\\+http|oci|oci\\+http|configmap|file|https|http)://';
 const git = '^(github|git\\+https|git\\+http)://';
 const isGit = matches(git);
 const webDav = '^webdav\\+https?://';
 const isWebDav = matches(webDav);
 const s3 = '^s3(\\+https?)?://';
 const isS3 = matches(s3);
-const withSecret = '^(github|s3|((git|webdav|s3)\\+)?https?)://';
+const oci = '^oci(\\+http)?://';
+const isOci = matches(oci);
+const withSecret = '^(github|s3|oci|oci\\+http|((git|webdav|s3)\\+)?https?)://';
 const mayHaveSecret = matches(withSecret);
 const userinfo = '^[a-z0-9+]+://[^/?#]*@';
 const githubUrl = '^github://[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$';
@@ -39,6 +41,8 @@ const webDavUrl =
 const keyPath = '(/([^/?#%\\\\\\x00-\\x20\\x7f]|%[0-9A-Fa-f]{2})+)*/?$';
 const awsUrl = `^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]${keyPath}`;
 const endpointUrl = `^s3\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?/[A-Za-z0-9][A-Za-z0-9._-]{1,254}${keyPath}`;
+const repositoryPart = '[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*';
+const ociUrl = `^oci(\\+http)?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/${repositoryPart})+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`;
 const notInKeys = '/(\\.|%2[eE]){1,2}(/|$)|%(2[fF]|5[cC]|[01][0-9A-Fa-f]|7[fF])';
 const regionName = '^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$';
 const escapedDots = '/(\\.|%2[eE]){1,2}(/|$)';
@@ -105,7 +109,7 @@ export const skillSourceRules: readonly Rule[] = [
     cel: celMatches('self.url', anyScheme),
     message:
       'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, s3://, s3+https://, ' +
-      's3+http://, https://, http://, configmap:// or file:///',
+      's3+http://, oci://, oci+http://, https://, http://, configmap:// or file:///',
     holds: ({ url }) => hasScheme(url),
   }),
   rule<SkillSourceSpec>({
@@ -141,6 +145,13 @@ export const skillSourceRules: readonly Rule[] = [
     'write s3+https://HOST/BUCKET/PREFIX (or s3+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
   ),
   urlRule(
+    oci,
+    ociUrl,
+    undefined,
+    'write oci://HOST/REPOSITORY:TAG (or oci+http://, with :PORT where needed; @sha256:DIGEST for one state), the repository ' +
+      'in lower case',
+  ),
+  urlRule(
     webAddress,
     indexUrl,
     escapedDots,
@@ -168,10 +179,17 @@ export const skillSourceRules: readonly Rule[] = [
   }),
   rule<SkillSourceSpec>({
     at: 'spec',
+    field: '.ref',
+    cel: `!has(self.ref) || !${celMatches('self.url', oci)}`,
+    message: 'the tag of an OCI artifact stands in the URL: write oci://HOST/REPOSITORY:TAG',
+    holds: ({ ref, url }) => ref === undefined || !isOci(url),
+  }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
     field: '.secretRef',
     cel: `!has(self.secretRef) || ${celMatches('self.url', withSecret)}`,
     message:
-      'secretRef is for git, WebDAV, buckets and discovery indexes only, not for configmap:// and file:///: remove it',
+      'secretRef is for git, WebDAV, buckets, OCI artifacts and discovery indexes only, not for configmap:// and file:///: remove it',
     holds: ({ secretRef, url }) => secretRef === undefined || mayHaveSecret(url),
   }),
   rule<SkillSourceSpec>({

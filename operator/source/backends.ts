@@ -7,6 +7,7 @@ import { openConfigMapSource } from './configmap.ts';
 import { openDiscoverySource } from './discovery.ts';
 import { type FolderRoots, openFolderSource } from './folder.ts';
 import { openGitSource } from './git.ts';
+import { openOciSource } from './oci.ts';
 import { openS3Source } from './s3.ts';
 import type { Source } from './source.ts';
 import { openWebDavSource } from './webdav.ts';
@@ -51,6 +52,9 @@ export class Backends {
       case 's3+https':
       case 's3+http':
         return openS3Source(spec, context, this.#client);
+      case 'oci':
+      case 'oci+http':
+        return openOciSource(url, context, this.#client);
       case 'https':
       case 'http':
         return openDiscoverySource(url, context, this.#client);

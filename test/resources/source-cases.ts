@@ -4,19 +4,21 @@ import { type Case, library, objectName, on, oneWord, words } from './case.ts';
 const github = 'github://obra/superpowers';
 const credentials = /no credentials in the URL.*secretRef/;
 const schemes =
-  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, s3:\/\/, s3\+https:\/\/, s3\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
+  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, s3:\/\/, s3\+https:\/\/, s3\+http:\/\/, oci:\/\/, oci\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
 const twoNames = /github:\/\/OWNER\/REPOSITORY/;
 const gitAddress = /git\+https:\/\/HOST\/PATH/;
 const dav = 'webdav+https://cloud.example.com/remote.php/dav/files/ann/skills';
 const davAddress = /webdav\+https:\/\/HOST\/PATH/;
 const davOnly = /for WebDAV only .*remove it/;
 const needsUser = /WebDAV needs a user: name a Secret/;
-const remoteOnly = /for git, WebDAV, buckets and discovery indexes only, .*remove it/;
+const remoteOnly = /for git, WebDAV, buckets, OCI artifacts and discovery indexes only, .*remove it/;
 const published = 'https://skills.example.com/.well-known/agent-skills/index.json';
 const indexAddress = /https:\/\/HOST\/\.well-known\/agent-skills\/index\.json/;
 const awsBucket = /s3:\/\/BUCKET\/PREFIX/;
 const bucketAddress = /s3\+https:\/\/HOST\/BUCKET\/PREFIX/;
 const bucketsOnly = /for buckets only .*remove it/;
+const pinned = `@sha256:${'0'.repeat(64)}`;
+const artifact = /oci:\/\/HOST\/REPOSITORY:TAG/;
 const regionName = /the region's name, such as eu-central-1/;
 const secretRef = { name: 's' };
 const mapName = /configmap:\/\/NAME/;
@@ -141,6 +143,43 @@ const urls: Case[] = [
     refused: on('spec.region', regionName),
   },
   { what: 'an empty region', spec: { url: 's3://skills', region: '' }, refused: on('spec.region', regionName) },
+  { what: 'an OCI artifact', spec: { url: 'oci://ghcr.io/acme/skills:v1.2_3-rc', secretRef } },
+  { what: 'one in the cluster, without a tag', spec: { url: 'oci+http://registry.infra.svc:5000/skills' } },
+  { what: 'one on an IPv6 address', spec: { url: 'oci+http://[fd00::1]:5000/a/b/c' } },
+  { what: 'one of Docker Hub, by its digest', spec: { url: `oci://docker.io/acme/skills${pinned}` } },
+  { what: 'one by tag and digest', spec: { url: `oci://ghcr.io/a-b/c__d.e:v1${pinned}` } },
+  { what: 'an artifact without a repository', spec: { url: 'oci://ghcr.io' }, refused: on('spec.url', artifact) },
+  { what: 'an artifact without a host', spec: { url: 'oci:///skills:v1' }, refused: on('spec.url', artifact) },
+  { what: 'an artifact in capitals', spec: { url: 'oci://ghcr.io/Acme/skills' }, refused: on('spec.url', artifact) },
+  { what: 'an artifact with ..', spec: { url: 'oci://ghcr.io/a/../b' }, refused: on('spec.url', artifact) },
+  { what: 'an artifact with a query', spec: { url: 'oci://ghcr.io/a/b?x=y' }, refused: on('spec.url', artifact) },
+  { what: 'an artifact with an empty tag', spec: { url: 'oci://ghcr.io/a/b:' }, refused: on('spec.url', artifact) },
+  {
+    what: 'an artifact with half a digest',
+    spec: { url: 'oci://ghcr.io/a/b@sha256:00' },
+    refused: on('spec.url', artifact),
+  },
+  {
+    what: 'an artifact with a password',
+    spec: { url: 'oci://ann:secret@ghcr.io/a/b' },
+    refused: [
+      { field: 'spec.url', remedy: credentials },
+      { field: 'spec.url', remedy: artifact },
+    ],
+  },
+  {
+    what: 'an artifact with a ref',
+    spec: { url: 'oci://ghcr.io/a/b', ref: 'v1' },
+    refused: [
+      { field: 'spec.ref', remedy: gitOnly },
+      { field: 'spec.ref', remedy: /stands in the URL/ },
+    ],
+  },
+  {
+    what: 'an artifact read live',
+    spec: { url: 'oci://ghcr.io/a/b', cache: 'Live' },
+    refused: on('spec.cache', davOnly),
+  },
   {
     what: 'git over ssh',
     spec: { url: 'git+ssh://git@example.com/x' },
@@ -152,7 +191,11 @@ const urls: Case[] = [
   { what: 'a scheme in capitals', spec: { url: 'GITHUB://obra/superpowers' }, refused: on('spec.url', schemes) },
   { what: 'a blank before the scheme', spec: { url: ` ${github}` }, refused: on('spec.url', schemes) },
   { what: 'a path', spec: { url: '/srv/packs' }, refused: on('spec.url', schemes) },
-  { what: 'a scheme of a later version', spec: { url: 'oci://example.com/packs' }, refused: on('spec.url', schemes) },
+  {
+    what: 'a scheme of a later version',
+    spec: { url: 'hg://h.example.com/team/pack' },
+    refused: on('spec.url', schemes),
+  },
   { what: 'a URL that is too long', spec: { url: `git+https://h/${words(2040)}` }, refused: on('spec.url') },
   { what: 'one name after github://', spec: { url: 'github://obra' }, refused: on('spec.url', twoNames) },
   {

@@ -12,6 +12,7 @@ import { heldUp } from '../fixtures/held-up.ts';
 import { fault } from '../fixtures/http.ts';
 import { skillText } from '../fixtures/operator.ts';
 import { folder, Looker, Publisher, sha256 } from '../fixtures/publisher.ts';
+import { type TestTarEntry, tarOf } from '../fixtures/tar.ts';
 
 const one = skillText('one');
 const two = skillText('two');
@@ -47,32 +48,10 @@ async function tarred(files: Record<string, string | Buffer | { link: string }>)
   }
 }
 
-/** A tar of one file whose name and size are what the header says. */
-const rawTar = (name: string, content: Buffer, size?: number): Buffer => tarOf([{ name, content, size }]);
+/** A packed tar of one file whose name and size are what the header says. */
+const rawTar = (name: string, content: Buffer, size?: number): Buffer => packedTarOf([{ name, content, size }]);
 
-/** A tar of whatever entries; `type` as its header has it, that of a file when left out. */
-function tarOf(
-  entries: readonly { name: string; content: Buffer; size?: number | undefined; type?: string }[],
-): Buffer {
-  const blocks = entries.map(({ name, content, size = content.length, type = '0' }) => {
-    const header = Buffer.alloc(512);
-    header.write(name, 0);
-    header.write('0000644\0', 100);
-    header.write('0000000\0', 108);
-    header.write('0000000\0', 116);
-    header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
-    header.write('00000000000\0', 136);
-    header.write('        ', 148);
-    header.write(type, 156);
-    if (type !== '0') header.write('elsewhere', 157);
-    header.write('ustar\x0000', 257);
-    const sum = header.reduce((total, byte) => total + byte, 0);
-    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-    const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
-    return Buffer.concat([header, content, padding]);
-  });
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
-}
+const packedTarOf = (entries: readonly TestTarEntry[]): Buffer => gzipSync(tarOf(entries));
 
 const text = (files: Map<string, Buffer>): Record<string, string> =>
   Object.fromEntries([...files].map(([path, bytes]) => [path, bytes.toString()]));
@@ -450,7 +429,7 @@ describe('bounds', () => {
 
   test('of files at one path in a tar the first is taken, and the second never comes into memory', async (t) => {
     const publisher = await Publisher.start(t);
-    const begun = tarOf([
+    const begun = packedTarOf([
       { name: 'SKILL.md', content: Buffer.from(one) },
       { name: 'SKILL.md', content: Buffer.alloc(0), size: 150 * 2 ** 20 },
     ]);
@@ -473,8 +452,8 @@ describe('bounds', () => {
 
   test('a link in a tar that has the name of a file after it hides nothing of it', async (t) => {
     const publisher = await Publisher.start(t);
-    const bytes = tarOf([
-      { name: 'SKILL.md', content: Buffer.alloc(0), type: '2' },
+    const bytes = packedTarOf([
+      { name: 'SKILL.md', content: Buffer.alloc(0), type: '2', target: 'elsewhere' },
       { name: 'SKILL.md', content: Buffer.from(one) },
     ]);
     publisher.answers.set(`${folder}/linked.tgz`, bytes);

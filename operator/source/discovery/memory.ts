@@ -1,8 +1,7 @@
 // What is known of a publisher's index from the look before, as JSON lines with their digest behind them.
 import { z } from 'zod';
-import { digestOf } from '../../../catalogue/digest.ts';
 import type { Validators } from '../../../upstream/discovery/download.ts';
-import { newPace } from '../../../upstream/pace.ts';
+import { decodeLines, encodeLines } from '../memory-lines.ts';
 
 /** What an archive holds, as `listArchive` tells. */
 export interface KnownArchive {
@@ -45,48 +44,41 @@ const lineSchema = z.union([
 ]);
 
 /** @param url the source's address: what is known of another one is worth nothing */
-export async function encodeMemory(url: string, memory: DiscoveryMemory): Promise<Buffer> {
-  const pace = newPace();
-  const { etag = null, lastModified = null } = memory.validators;
-  const rows: z.infer<typeof lineSchema>[] = [['index', memory.digest, etag, lastModified]];
-  for (const [at, { digest, size, etag = null, lastModified = null }] of memory.loose) {
-    rows.push(['loose', at, digest, size, etag, lastModified]);
+export const encodeMemory = (url: string, memory: DiscoveryMemory): Promise<Buffer> =>
+  encodeLines([format, url], rowsOf(memory));
+
+function* rowsOf({
+  digest,
+  validators,
+  loose,
+  files,
+  archives,
+  missing,
+}: DiscoveryMemory): Generator<z.infer<typeof lineSchema>> {
+  yield ['index', digest, validators.etag ?? null, validators.lastModified ?? null];
+  for (const [at, { digest, size, etag = null, lastModified = null }] of loose) {
+    yield ['loose', at, digest, size, etag, lastModified];
   }
-  for (const [digest, size] of memory.files) rows.push(['file', digest, size]);
-  for (const [digest, { files, leftOut }] of memory.archives) {
+  for (const [digest, size] of files) yield ['file', digest, size];
+  for (const [digest, { files, leftOut }] of archives) {
     for (let at = 0; at === 0 || at < files.length; at += filesPerLine) {
       const some = files.slice(at, at + filesPerLine).map(({ path, size }): [string, number] => [path, size]);
-      rows.push(['archive', digest, leftOut, some]);
-      await pace();
+      yield ['archive', digest, leftOut, some];
     }
   }
-  for (const missing of memory.missing) rows.push(['missing', missing]);
-  const lines = [JSON.stringify([format, url])];
-  for (const row of rows) {
-    lines.push(JSON.stringify(row));
-    await pace();
-  }
-  const body = `${lines.join('\n')}\n`;
-  return Buffer.from(`${body}${digestOf(body)}\n`);
+  for (const one of missing) yield ['missing', one];
 }
 
 /** Undefined for what is damaged, of another format, or of another address. */
 export async function decodeMemory(url: string, bytes: Buffer): Promise<DiscoveryMemory | undefined> {
-  const end = bytes.lastIndexOf('\n', bytes.length - 2) + 1;
-  const body = bytes.subarray(0, end);
-  if (bytes.subarray(end).toString() !== `${digestOf(body)}\n`) return undefined;
-  const [first, ...lines] = body.toString().trimEnd().split('\n');
-  if (first !== JSON.stringify([format, url])) return undefined;
-  const pace = newPace();
   const loose = new Map<string, LooseDocument>();
   const files = new Map<string, number>();
   const archives = new Map<string, { files: { path: string; size: number }[]; leftOut: number }>();
   const missing: string[] = [];
   let index: { digest: string; validators: Validators } | undefined;
-  for (const line of lines) {
-    await pace();
-    const parsed = lineSchema.safeParse(JSON.parse(line));
-    if (!parsed.success) return undefined;
+  const isWhole = await decodeLines([format, url], bytes, (line) => {
+    const parsed = lineSchema.safeParse(line);
+    if (!parsed.success) return false;
     const row = parsed.data;
     switch (row[0]) {
       case 'index':
@@ -107,8 +99,9 @@ export async function decodeMemory(url: string, bytes: Buffer): Promise<Discover
       case 'missing':
         missing.push(row[1]);
     }
-  }
-  return index && { ...index, loose, files, archives, missing };
+    return true;
+  });
+  return isWhole ? index && { ...(index as DiscoveryMemory), loose, files, archives, missing } : undefined;
 }
 
 const validators = (etag: string | null, lastModified: string | null): Validators => ({

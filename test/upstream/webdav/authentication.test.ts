@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { challengesOf } from '../../../upstream/challenges.ts';
 import { UpstreamFault } from '../../../upstream/fault.ts';
 import { Authentication } from '../../../upstream/webdav/authentication.ts';
-import { challengesOf } from '../../../upstream/challenges.ts';
 
 const url = new URL('https://dav.example.com/files/a%20b/');
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
