@@ -64,6 +64,7 @@ export async function* readTar<Result>(
   let fault: unknown;
   let isOver = false;
   let count = 0;
+  let told = 0;
   const parser = new Parser({ strict: true, gzip: false, brotli: false, zstd: false });
   parser.on('entry', (read: ReadEntry) => {
     count += 1;
@@ -75,6 +76,8 @@ export async function* readTar<Result>(
     };
     const one: Begun<Result> = { entry, result: undefined, isWhole: true };
     begun.push(one);
+    told += entry.size;
+    if (told > bytes) fault ??= tooManyBytes(bytes);
     const taker = entry.type === 'file' && count <= entries ? begin(entry) : undefined;
     if (taker === undefined) return void read.resume();
     one.isWhole = false;
@@ -118,7 +121,7 @@ export async function* readTar<Result>(
   let unpacked = 0;
   for await (const chunk of unbroken(chunks, signal)) {
     unpacked += chunk.length;
-    if (unpacked > most) throw new ArchiveTooLarge('bytes', `unpacks to more than ${bytes} bytes`);
+    if (unpacked > most) throw tooManyBytes(bytes);
     step(() => void parser.write(chunk));
     yield* whole();
     if (isOver) break;
@@ -137,6 +140,9 @@ async function* unbroken(chunks: AsyncIterable<Buffer>, signal: AbortSignal): As
     throw error instanceof ArchiveFault ? error : damaged(error);
   }
 }
+
+const tooManyBytes = (bytes: number): ArchiveTooLarge =>
+  new ArchiveTooLarge('bytes', `unpacks to more than ${bytes} bytes`);
 
 const damaged = (cause: unknown): ArchiveFault =>
   new ArchiveFault('is damaged, or not made as archives are', { cause });
