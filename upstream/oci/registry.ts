@@ -104,7 +104,9 @@ export class Registry {
       response.discard();
     }
     if (arrived !== size || `sha256:${hash.digest('hex')}` !== digest) {
-      throw this.#invalid('sends other bytes for a layer than its manifest says, by their digest or their number');
+      throw this.#invalid(
+        'sends other bytes for a layer than its manifest says, by their digest or their number: push the artifact again',
+      );
     }
   }
 
