@@ -9,6 +9,8 @@ import { startBucketServer } from '../fixtures/bucket-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 import { skillText } from '../fixtures/operator.ts';
+import { registryLogin, startRegistry } from '../fixtures/registry-server.ts';
+import { tarOf } from '../fixtures/tar.ts';
 import { secret, startWebDavServer } from '../fixtures/webdav-server.ts';
 import { repository } from './pages.ts';
 
@@ -108,6 +110,28 @@ test('the example of buckets is read from an S3 server, with its Secret and with
     assert.match(said, /^shared-skills .*: 1 rule of 1 would be served, 0 problems$/m);
   } finally {
     await server.close();
+  }
+});
+
+test('the example of OCI artifacts is read from registries, with its image pull secret and without', async () => {
+  const [closed, open] = await Promise.all([startRegistry({ access: 'password' }), startRegistry()]);
+  const skill = (path: string) => [{ bytes: tarOf([{ name: path, content: skillText('one') }]) }];
+  try {
+    await closed.push('example/skills', 'v1', skill('skills/one/SKILL.md'));
+    await open.push('skills', 'latest', skill('one/SKILL.md'));
+    const file = await elsewhere('oci.yaml', [
+      ['oci://ghcr.io/example/skills:v1', closed.sourceUrl('example/skills:v1')],
+      ['"ghcr.io"', `"${closed.host}"`],
+      ['"ada"', `"${registryLogin.username}"`],
+      ['a token that may read packages', registryLogin.password],
+      ['oci+http://registry.registry.svc.cluster.local:5000/skills', open.sourceUrl('skills')],
+    ]);
+    const { code, said } = await check(file);
+    assert.equal(code, 0, said);
+    assert.match(said, /^released-skills .*: 1 skill of 1 would be served, 0 problems$/m);
+    assert.match(said, /^built-skills .*: 1 skill of 1 would be served, 0 problems$/m);
+  } finally {
+    await Promise.all([closed.close(), open.close()]);
   }
 });
 
