@@ -83,26 +83,20 @@ export class OciLook implements Pick<Source, 'probe' | 'open'> {
   /** What the archives among the layers hold; undefined for one that is a file. */
   async #listings(layers: readonly Layer[]): Promise<KnownLayers> {
     const { memory, limits } = this.#context;
-    const before = await memory.load();
-    const known: KnownLayers = before === undefined ? new Map() : await decodeLayers(before);
+    const saved = await memory.load();
+    const remembered: KnownLayers = saved === undefined ? new Map() : await decodeLayers(saved);
     const budget = new LayerBudget(limits.totalSize);
     const listings = new Map<string, LayerListing | undefined>();
     for (const layer of layers) {
       const { digest, isArchive } = layer;
       if (!isArchive) continue;
-      if (listings.has(digest)) await this.#take(listings.get(digest), budget);
-      else if (known.has(digest)) {
-        await this.#take(known.get(digest), budget);
-        listings.set(digest, known.get(digest));
-      } else listings.set(digest, await this.#list(layer, budget));
+      const known = listings.has(digest) ? listings : remembered;
+      for (const record of known.get(digest)?.records ?? []) budget.take(record);
+      listings.set(digest, known.has(digest) ? known.get(digest) : await this.#list(layer, budget));
     }
     const bytes = await encodeLayers(listings);
-    if (before === undefined || !before.equals(bytes)) await memory.save(bytes);
+    if (saved === undefined || !saved.equals(bytes)) await memory.save(bytes);
     return listings;
-  }
-
-  async #take(listing: LayerListing | undefined, budget: LayerBudget): Promise<void> {
-    for (const record of listing?.records ?? []) budget.take(record);
   }
 
   async #list(layer: Layer, budget: LayerBudget): Promise<LayerListing | undefined> {
@@ -150,7 +144,10 @@ export class OciLook implements Pick<Source, 'probe' | 'open'> {
       if (total > limits.totalSize) throw totalSizeFault(limits.totalSize);
       const { digest, at } = places.get(entry.path)! as { digest: string; at: number };
       const files = byLayer.get(digest) ?? new Map<number, TreeEntry[]>();
-      byLayer.set(digest, files.set(at, [...(files.get(at) ?? []), entry]));
+      const same = files.get(at);
+      if (same === undefined) files.set(at, [entry]);
+      else same.push(entry);
+      byLayer.set(digest, files);
     }
     for (const [digest, files] of byLayer) {
       const path = await this.#local(layers.get(digest)!);
