@@ -27,12 +27,8 @@ export interface Flattened {
   problems: Problem[];
 }
 
-interface FileNode {
-  size: number;
-  id: string;
-  place: Place;
-}
-type Node = FileNode | { target: string } | Folder;
+type FileNode = TreeEntry & Place;
+type Node = FileNode | TreeEntry | Folder;
 type Folder = Map<string, Node>;
 
 const whiteout = '.wh.';
@@ -69,13 +65,10 @@ export async function flatten(layers: readonly FlatLayer[], signal: AbortSignal)
   }
   const entries: TreeEntry[] = [];
   const places = new Map<string, Place>();
-  for (const [path, node] of below(root, '')) {
+  for (const node of below(root)) {
     if (slices.over) await turn();
-    if ('target' in node) entries.push({ path, link: node.target });
-    else {
-      entries.push({ path, id: node.id, size: node.size });
-      places.set(path, node.place);
-    }
+    entries.push(node);
+    if ('at' in node) places.set(node.path, node);
   }
   return { entries, places, problems: remarks.problems() };
 }
@@ -130,11 +123,11 @@ function nodeOf(
 ): Node | undefined {
   switch (record.type) {
     case 'file':
-      return { size: record.size, id: record.id, place: place! };
+      return { path, id: record.id, size: record.size, ...place! };
     case 'folder':
       return new Map();
     case 'link':
-      return { target: withinRoot(record.target, path) };
+      return { path, link: withinRoot(record.target, path) };
     case 'special':
       remarks.add(
         'SpecialFile',
@@ -146,7 +139,7 @@ function nodeOf(
       const target = cleaned(record.target.replace(/^\/+/, ''));
       const isInside = target !== '' && faultOf(target) === undefined;
       const node = isInside ? nodeAt(root, target) : undefined;
-      if (node !== undefined && !(node instanceof Map)) return node;
+      if (node !== undefined && !(node instanceof Map)) return { ...node, path };
       if (isInside) remarks.add('LinkBroken', path, 'The hard link leads to no file: pack the file itself.');
       else
         remarks.add(
@@ -182,11 +175,13 @@ function folderFor(root: Folder, path: string): Folder {
   return folder;
 }
 
-function* below(folder: Folder, path: string): Generator<[string, Exclude<Node, Folder>]> {
-  for (const [name, node] of folder) {
-    if (node instanceof Map) yield* below(node, joinPath(path, name));
-    else yield [joinPath(path, name), node];
+/** Every file and link. What has been given is forgotten, since a tree may be large. */
+function* below(folder: Folder): Generator<Exclude<Node, Folder>> {
+  for (const node of folder.values()) {
+    if (node instanceof Map) yield* below(node);
+    else yield node;
   }
+  folder.clear();
 }
 
 class Remarks {

@@ -123,17 +123,21 @@ async function* entriesOf<Result>(
   }
 }
 
-function recordOf({ path, type, size, target }: TarEntry, digest: string | undefined): LayerRecord {
+function recordOf({ path: written, type, size, target }: TarEntry, digest: string | undefined): LayerRecord {
+  const path = copyOf(written);
   switch (type) {
     case 'file':
-      return { type, path, size, id: digest! };
+      return { type, path, size, id: copyOf(digest!) };
     case 'link':
     case 'hardLink':
-      return { type, path, target };
+      return { type, path, target: copyOf(target) };
     default:
       return { type, path };
   }
 }
+
+/** A piece of a text keeps the whole of it in memory, and one that was joined its pieces; a copy keeps itself. */
+const copyOf = (text: string): string => Buffer.from(text).toString();
 
 function hashing(): TarTaker<string> {
   const hash = createHash('sha256');

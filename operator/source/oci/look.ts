@@ -10,7 +10,7 @@ import { printable } from '../path.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from '../source.ts';
 import { totalSizeFault } from '../total-size.ts';
 import { WantedFiles } from '../wanted-files.ts';
-import { type FlatLayer, flatten, type Place } from './flatten.ts';
+import { type FlatLayer, type Flattened, flatten, type Place } from './flatten.ts';
 import { LayerBudget, type LayerListing, listLayer, readLayer } from './layer.ts';
 import { decodeLayers, encodeLayers, type KnownLayers } from './memory.ts';
 import { isTar } from './unpack.ts';
@@ -36,25 +36,13 @@ export class OciLook implements Pick<Source, 'probe' | 'open'> {
   async open(): Promise<Tree> {
     const { revision, layers } = await this.#registry.artifact();
     this.#assertSize(layers);
-    const problems: Problem[] = [];
-    const listings = await this.#listings(layers);
-    const flat = layers.flatMap((layer): FlatLayer[] => {
-      const { digest, size, title, mediaType } = layer;
-      const listing = listings.get(digest);
-      if (layer.isArchive && listing !== undefined) return [{ digest, records: listing.records, isFile: false }];
-      if (title !== undefined) {
-        return [{ digest, records: [{ type: 'file', path: title, size, id: digest }], isFile: true }];
-      }
-      if (mediaType !== emptyType) problems.push(unusable(layer));
-      return [];
-    });
-    const { entries, places, problems: remarks } = await flatten(flat, this.#context.signal);
+    const { entries, places, problems } = await this.#flattened(layers);
     const files = new WantedFiles(this.#context);
     let total = 0;
     return {
       revision,
       entries,
-      problems: [...problems, ...remarks],
+      problems,
       read: async (wanted, sink) => {
         const layersOf = new Map(layers.map((layer) => [layer.digest, layer]));
         const alone = wanted.filter(({ path }) => places.get(path)!.at === 'whole');
@@ -66,6 +54,23 @@ export class OciLook implements Pick<Source, 'probe' | 'open'> {
       },
       close: async () => {},
     };
+  }
+
+  async #flattened(layers: readonly Layer[]): Promise<Flattened> {
+    const unread: Problem[] = [];
+    const listings = await this.#listings(layers);
+    const flat = layers.flatMap((layer): FlatLayer[] => {
+      const { digest, size, title, mediaType } = layer;
+      const listing = listings.get(digest);
+      if (layer.isArchive && listing !== undefined) return [{ digest, records: listing.records, isFile: false }];
+      if (title !== undefined) {
+        return [{ digest, records: [{ type: 'file', path: title, size, id: digest }], isFile: true }];
+      }
+      if (mediaType !== emptyType) unread.push(unusable(layer));
+      return [];
+    });
+    const { entries, places, problems } = await flatten(flat, this.#context.signal);
+    return { entries, places, problems: [...unread, ...problems] };
   }
 
   /** @throws UpstreamFault LimitExceeded, before anything of it is fetched */
