@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
 import { testCertificates } from '../fixtures/certificates.ts';
 import { newMemory } from '../fixtures/git-look.ts';
+import { heldUp } from '../fixtures/held-up.ts';
 import { fault, listen, serve } from '../fixtures/http.ts';
 import { lookOci, type OciLookOptions, probeOci } from '../fixtures/oci-look.ts';
 import { digestOf, ociType } from '../fixtures/registry-server.ts';
@@ -345,6 +346,26 @@ describe('layers that are bombs', () => {
     const some = tarOf(Array.from({ length: 1000 }, (_, at) => ({ name: `f${at}` }))).subarray(0, 512_000);
     const bytes = packed([some, 1000]);
     await assert.rejects(lookAt(t, artifact(bytes)), fault('LimitExceeded', /more than 500000 entries/));
+  });
+
+  test('a hundred thousand files hold nobody up, when they are listed and when they are remembered', async (t) => {
+    const parts = Array.from({ length: 100 }, (_, folder) => {
+      const files = Array.from({ length: 1000 }, (_, at) => ({
+        name: `skills/${folder}/f${at}.md`,
+        content: `${folder} ${at}`,
+      }));
+      return gzipSync(tarOf(files).subarray(0, -1024));
+    });
+    const bytes = Buffer.concat([...parts, gzipSync(Buffer.alloc(1024))]);
+    const origin = await serve(t, artifact(bytes));
+    const memory = newMemory();
+    const look = () => lookOci(`oci+${origin}/a:x`, { memory, want: () => false });
+    assert.equal((await look()).entries.length, 100_000);
+    const remembered = await heldUp(look);
+    memory.bytes = undefined;
+    const listed = await heldUp(look);
+    assert(listed < 80, `${listed} ms`);
+    assert(remembered < 80, `${remembered} ms`);
   });
 
   test('names without end, and folders without end, are LimitExceeded', async (t) => {
