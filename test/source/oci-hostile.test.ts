@@ -73,8 +73,18 @@ describe('a registry that lies', () => {
       'only a part': (_request, response) => void response.writeHead(206).end(good),
     };
     for (const [what, bytes] of Object.entries(cases)) {
-      await assert.rejects(lookAt(t, registry({ x: one }, { [digest]: bytes })), fault('UpstreamInvalid'), what);
+      await assert.rejects(
+        lookAt(t, registry({ x: one }, { [digest]: bytes })),
+        fault('UpstreamInvalid', /other bytes|whole/),
+        what,
+      );
     }
+    const [plain, another] = ['skill', 'spill'].map((content) => tarOf([{ name: 'SKILL.md', content }]));
+    const swapped = registry({ x: manifestOf(layerOf(plain!)) }, { [digestOf(plain!)]: another! });
+    await assert.rejects(lookAt(t, swapped), fault('UpstreamInvalid', /other bytes/));
+    const file = layerOf(plain!, { mediaType: 'text/plain', annotations: { 'org.opencontainers.image.title': 'a' } });
+    const swappedFile = registry({ x: manifestOf(file) }, { [digestOf(plain!)]: another! });
+    await assert.rejects(lookAt(t, swappedFile), fault('UpstreamInvalid', /other bytes/));
     const stored: Handler = (_request, response) =>
       void response.writeHead(200, { 'content-encoding': 'gzip' }).end(good);
     const { files } = await lookAt(t, registry({ x: one }, { [digest]: stored }));
