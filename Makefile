@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run test test-clients e2e check generate screenshots bench
+.PHONY: help install run package test test-clients e2e check generate screenshots bench
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -20,6 +20,9 @@ node_modules/.package-lock.json: package-lock.json
 # Without npm between: it would call Ctrl-C an error.
 run: install ## Run Lyceum on this machine, without a cluster, on examples/quickstart
 	@exec node cli/main.ts run examples/quickstart
+
+package: install ## Pack lyceum-VERSION.tgz, with which `npx` checks a folder without a checkout
+	@npm pack
 
 test: install ## Run all tests, against a real Kubernetes API server and S3 server too (the first run builds them)
 	@for tool in git openssl; do command -v $$tool > /dev/null || { echo "$$tool is missing, the tests need it. Install it with your package manager." >&2; exit 1; }; done
