@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run package test test-clients e2e check generate screenshots bench
+.PHONY: help install run package test test-clients e2e check generate screenshots bench chaos
 
 help: ## Show these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -45,3 +45,6 @@ screenshots: install ## Take the pictures of the pages in docs/screenshots anew,
 
 bench: install ## Measure, print the table, write bench/results.json
 	@npm run -s bench
+
+chaos: install ## Break things on purpose while readers check every answer; PART=kills for one proof, KILLS=50 for a short one
+	@node test/chaos/run.ts $(PART)

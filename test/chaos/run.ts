@@ -1,0 +1,29 @@
+// Proofs of what Lyceum survives, each a program that breaks something on purpose while readers check every answer.
+//   node test/chaos/run.ts          every proof, one after the other
+//   node test/chaos/run.ts kills    one of them
+import { kills } from './kills.ts';
+import type { Proof } from './proof.ts';
+
+const proofs: readonly Proof[] = [kills];
+
+const asked = process.argv.slice(2);
+const names = proofs.map(({ name }) => name);
+const unknown = asked.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`no proof is called ${unknown.join(', ')}: there are ${names.join(', ')}`);
+  process.exit(2);
+}
+
+const rows: string[][] = [];
+for (const proof of proofs.filter(({ name }) => asked.length === 0 || asked.includes(name))) {
+  console.log(`${proof.name}: ${proof.says}`);
+  const began = performance.now();
+  const { figures, broken } = await proof.run((progress) => console.log(`  ${progress}`));
+  const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  const told = Object.entries(figures).map(([what, amount]) => `${amount.toLocaleString('en')} ${what}`);
+  rows.push([proof.name, broken.length === 0 ? 'holds' : 'BROKEN', `${seconds} s`, told.join(', ')]);
+  for (const one of broken.slice(0, 20)) console.error(`  ${one}`);
+  if (broken.length > 0) process.exitCode = 1;
+}
+const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
+for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   '));
