@@ -83,7 +83,7 @@ test('the definitions are those of crds/, stay when the release goes, and can be
   const without = await objects(helm4, { values: { crds: { enabled: false } } });
   assert.deepEqual(
     without.map(({ kind }) => kind).sort(),
-    ['Deployment', 'PersistentVolumeClaim', 'Role', 'RoleBinding', 'Secret', 'Service', 'ServiceAccount'].sort(),
+    ['Deployment', 'PersistentVolumeClaim', 'Pod', 'Role', 'RoleBinding', 'Secret', 'Service', 'ServiceAccount'].sort(),
   );
 });
 
@@ -385,6 +385,7 @@ test('names and namespaces that look like numbers stay text', async () => {
   const others: Record<string, string> = {
     Service: 'lyceum-123-lyceum-operator',
     Secret: 'lyceum-123-lyceum-operator-tls',
+    Pod: 'lyceum-123-lyceum-operator-test',
   };
   for (const { kind, metadata } of all.filter(({ kind }) => kind !== 'CustomResourceDefinition')) {
     assert.deepEqual([metadata.name, metadata.namespace], [others[kind] ?? '123-lyceum', '2024'], kind);
@@ -396,4 +397,15 @@ test('a release may have a dot in its name, which no Service may', async () => {
   const all = await objects(helm4, { release: 'team.lyceum' });
   assert.equal(only(all, 'Service').metadata.name, 'team-lyceum-operator');
   assert.ok(argumentsOf(all).includes('--callers-url=https://team-lyceum-operator.skills.svc:9443'));
+});
+
+test('helm test starts one restricted pod that knows the operator by its authority, and is gone when it has succeeded', async () => {
+  const { metadata, spec } = only(plain, 'Pod');
+  assert.equal(metadata.annotations?.['helm.sh/hook'], 'test');
+  assert.equal(metadata.annotations?.['helm.sh/hook-delete-policy'], 'before-hook-creation,hook-succeeded');
+  const [tested] = spec.containers;
+  assert.equal(tested.image, container(plain, 'operator').image);
+  assert.deepEqual(tested.command.slice(-2), ['https://lyceum-operator.skills.svc:9443', '/etc/lyceum/tls/ca.crt']);
+  assert.equal(spec.automountServiceAccountToken, false);
+  assert.deepEqual(spec.volumes[0].secret.items, [{ key: 'ca.crt', path: 'ca.crt' }]);
 });

@@ -12,6 +12,6 @@ test('make e2e says who must run it, and what is missing with the packages to in
   assert.match(stderr, /lacks unshare, .*catatonit.*buildah/);
   assert.match(
     stderr,
-    /apt-get install -y util-linux mount iproute2 iptables conntrack catatonit openssl tar buildah npm git apache2-bin\n/,
+    /apt-get install -y util-linux mount iproute2 iptables conntrack catatonit openssl tar buildah npm xz-utils git apache2-bin\n/,
   );
 });
