@@ -113,6 +113,7 @@ test('an unchanged artifact costs no layer, no status and no event, after a rest
   await push({ 'skills/loki/SKILL.md': skillText('loki') });
   await using operator = await start();
   await ready(operator, succeeded);
+  await eventually('the gateway serves it', () => operator.cluster.status('gateways', 'agents')?.catalogue?.skills);
   const quiet = async (what: string) => {
     const before = [operator.cluster.statusWrites, operator.cluster.events.length];
     const { generation } = await operator.index();
