@@ -64,8 +64,12 @@ export const kills: Proof = {
 
     const writing = async (): Promise<void> => {
       while (!over) {
-        await writeEdition(api, namespace, edition + 1);
-        edition += 1;
+        try {
+          await writeEdition(api, namespace, edition + 1);
+          edition += 1;
+        } catch (error) {
+          broken.push(`an edition was not written: ${wordsOf(error)}`);
+        }
         await pause(50);
       }
     };
@@ -79,18 +83,27 @@ export const kills: Proof = {
           if (found > edition + 1) broken.push(`edition ${found} was read, which nobody has written`);
           seen = found;
         } catch (error) {
-          broken.push(`a read failed: ${error instanceof Error ? error.message : String(error)}`);
+          broken.push(`a read failed: ${wordsOf(error)}`);
           await pause(100);
         }
         await pause(5);
       }
     };
     const running = Promise.all([writing(), ...Array.from({ length: readers }, reading)]);
-    const generation = async (): Promise<number> => (await readIndex(volume, namespace, 'agents')).generation;
     let published = 0;
+    let lost = 0;
+    const generation = async (known: number): Promise<number> => {
+      try {
+        return (await readIndex(volume, namespace, 'agents')).generation;
+      } catch (error) {
+        lost += 1;
+        broken.push(`index.json cannot be read: ${wordsOf(error)}`);
+        return known;
+      }
+    };
     try {
+      let before = await generation(0);
       for (let kill = 1; kill <= wanted; kill++) {
-        const before = await generation();
         await using operator = start();
         await eventually('the operator has started', () => {
           if (!operator.running) throw new Error(operator.said);
@@ -99,11 +112,13 @@ export const kills: Proof = {
         await pause(Math.random() * longestLife);
         operator.kill('SIGKILL');
         await operator.ended();
-        const after = await generation();
+        const after = await generation(before);
         if (after < before) broken.push(`generation ${after} after generation ${before}`);
         published += after - before;
+        before = after;
         if (kill % 50 === 0) progress(`${kill} kills, ${reads} reads, ${published} publications, ${broken.length} bad`);
       }
+      if (published < wanted / 2) broken.push(`${published} publications: most operators died before they published`);
       over = true;
       await running;
       await using last = start();
@@ -120,6 +135,11 @@ export const kills: Proof = {
       await server[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     }
-    return { figures: { kills: wanted, reads, publications: published, 'bad reads': broken.length }, broken };
+    return {
+      figures: { kills: wanted, reads, publications: published, faults: broken.length, 'lost catalogues': lost },
+      broken,
+    };
   },
 };
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

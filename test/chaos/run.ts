@@ -18,9 +18,11 @@ const rows: string[][] = [];
 for (const proof of proofs.filter(({ name }) => asked.length === 0 || asked.includes(name))) {
   console.log(`${proof.name}: ${proof.says}`);
   const began = performance.now();
-  const { figures, broken } = await proof.run((progress) => console.log(`  ${progress}`));
+  const { figures, broken } = await proof
+    .run((progress) => console.log(`  ${progress}`))
+    .catch((error: Error) => ({ figures: {}, broken: [error.stack ?? error.message] }));
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
-  const told = Object.entries(figures).map(([what, amount]) => `${amount.toLocaleString('en')} ${what}`);
+  const told = Object.entries<number>(figures).map(([what, amount]) => `${amount.toLocaleString('en')} ${what}`);
   rows.push([proof.name, broken.length === 0 ? 'holds' : 'BROKEN', `${seconds} s`, told.join(', ')]);
   for (const one of broken.slice(0, 20)) console.error(`  ${one}`);
   if (broken.length > 0) process.exitCode = 1;
