@@ -4,7 +4,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../fixtures/eventually.ts';
@@ -32,7 +32,9 @@ before(async () => {
     'cli',
   ];
   for (const name of tracked) await cp(join(repository, name), join(checkout, name), { recursive: true });
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: checkout });
+  // By the Node that runs the tests, whichever stands first in the PATH.
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: checkout, env });
   const [archive] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
   await run('tar', ['-xzf', join(folder, archive!), '-C', folder]);
   installed = join(folder, 'node_modules/lyceum');
