@@ -12,6 +12,7 @@ import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 import { OperatorFixture, skillText } from '../fixtures/operator.ts';
 import { type RegistryFixture, registryLogin, registryRequests, startRegistry } from '../fixtures/registry-server.ts';
 import { tarOf } from '../fixtures/tar.ts';
+import { assertLastGoodStays, ready, served, signInPage, succeeded } from './support.ts';
 
 let registry: RegistryFixture;
 before(async () => {
@@ -20,7 +21,6 @@ before(async () => {
 beforeEach(() => registry.reset());
 after(() => registry.close());
 
-const succeeded = 'True/Succeeded';
 let repositories = 0;
 let repository = '';
 beforeEach(() => {
@@ -50,22 +50,6 @@ async function start(spec: object = {}, keys: Record<string, string> = pullSecre
   operator.cluster.source('handbook', { spec: specOf(spec) });
   return operator;
 }
-
-async function served(operator: OperatorFixture, skills: number): Promise<void> {
-  await ready(operator, succeeded);
-  await eventually(
-    'the gateway serves it',
-    () => operator.cluster.status('gateways', 'agents')?.catalogue?.skills,
-    (count) => count === skills,
-  );
-}
-
-const ready = (operator: OperatorFixture, reason: string) =>
-  eventually(
-    reason,
-    () => operator.cluster.condition('sources', 'handbook', 'Ready'),
-    (condition) => condition === reason,
-  );
 
 const lookNow = (operator: OperatorFixture, spec: object = {}): void =>
   operator.cluster.source('handbook', {
@@ -153,10 +137,7 @@ const turnedBad: Record<string, [reason: string, turn: () => void]> = {
   'a sign-in page with 200': [
     'UpstreamInvalid',
     () => {
-      registry.behaviour = (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>canary</html>');
-        return true;
-      };
+      registry.behaviour = (_request, response) => signInPage(response);
     },
   ],
   'a layer that is another one': [
@@ -181,23 +162,19 @@ for (const [what, [reason, turn]] of Object.entries(turnedBad)) {
   test(`${what} is ${reason}: the last good stays served and stale, and it recovers by itself`, async () => {
     await push({ 'skills/loki/SKILL.md': skillText('loki') });
     await using operator = await start();
-    await served(operator, 1);
-    const before = operator.cluster.status('sources', 'handbook').artifact;
-    await push({ 'skills/loki/SKILL.md': skillText('loki', 'Newer.') });
-    turn();
-    lookNow(operator);
-    await ready(operator, `False/${reason}`);
-    await eventually(
-      'the gateway says that it is stale',
-      async () => (await operator.index()).sources[0]?.state,
-      (state) => state === 'stale',
-    );
-    assert.equal((await operator.read('handbook', 'loki')).toString(), skillText('loki'));
-    assert.deepEqual(operator.cluster.status('sources', 'handbook').artifact, before);
-    registry.behaviour = undefined;
-    registry.tamper = undefined;
-    if (what === 'a registry that is stopped') await registry.listen();
-    await ready(operator, succeeded);
+    await assertLastGoodStays(operator, {
+      reason,
+      turn: async () => {
+        await push({ 'skills/loki/SKILL.md': skillText('loki', 'Newer.') });
+        turn();
+      },
+      look: () => lookNow(operator),
+      mend: async () => {
+        registry.behaviour = undefined;
+        registry.tamper = undefined;
+        if (what === 'a registry that is stopped') await registry.listen();
+      },
+    });
     await eventually(
       'the push is served',
       async () => (await operator.read('handbook', 'loki')).toString(),

@@ -6,6 +6,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { type BucketServerFixture, bucketRequests, startBucketServer } from '../fixtures/bucket-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { OperatorFixture, skillText } from '../fixtures/operator.ts';
+import { assertLastGoodStays, ready, served, signInPage, succeeded } from './support.ts';
 
 let server: BucketServerFixture;
 before(async () => {
@@ -13,8 +14,6 @@ before(async () => {
 });
 beforeEach(() => server.reset());
 after(() => server.close());
-
-const succeeded = 'True/Succeeded';
 
 const specOf = (spec: object) => ({
   url: server.sourceUrl('packs'),
@@ -29,22 +28,6 @@ async function start(spec: object = {}, keys: Record<string, string> | null = se
   operator.cluster.gateway('agents');
   operator.cluster.source('handbook', { spec: specOf(spec) });
   return operator;
-}
-
-const ready = (operator: OperatorFixture, reason: string) =>
-  eventually(
-    reason,
-    () => operator.cluster.condition('sources', 'handbook', 'Ready'),
-    (condition) => condition === reason,
-  );
-
-async function served(operator: OperatorFixture, skills: number): Promise<void> {
-  await ready(operator, succeeded);
-  await eventually(
-    'the gateway serves it',
-    () => operator.cluster.status('gateways', 'agents')?.catalogue?.skills,
-    (count) => count === skills,
-  );
 }
 
 const lookNow = (operator: OperatorFixture, spec: object = {}): void =>
@@ -150,10 +133,7 @@ const turnedBad: Record<string, [reason: string, turn: () => void]> = {
   'a sign-in page with 200': [
     'UpstreamInvalid',
     () => {
-      server.behaviour = (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>canary</html>');
-        return true;
-      };
+      server.behaviour = (_request, response) => signInPage(response);
     },
   ],
   'a listing that breaks off': [
@@ -177,22 +157,16 @@ for (const [what, [reason, turn]] of Object.entries(turnedBad)) {
   test(`${what} is ${reason}: the last good stays served and stale, and it recovers by itself`, async () => {
     await server.put({ 'packs/skills/loki/SKILL.md': skillText('loki') });
     await using operator = await start();
-    await served(operator, 1);
-    const before = operator.cluster.status('sources', 'handbook').artifact;
-    turn();
-    lookNow(operator);
-    await ready(operator, `False/${reason}`);
-    await eventually(
-      'the gateway says that it is stale',
-      async () => (await operator.index()).sources[0]?.state,
-      (state) => state === 'stale',
-    );
-    assert.equal((await operator.read('handbook', 'loki')).toString(), skillText('loki'));
-    assert.deepEqual(operator.cluster.status('sources', 'handbook').artifact, before);
-    server.behaviour = undefined;
-    server.tamper = undefined;
-    if (what === 'a server that is stopped') await server.listen();
-    await ready(operator, succeeded);
+    await assertLastGoodStays(operator, {
+      reason,
+      turn,
+      look: () => lookNow(operator),
+      mend: async () => {
+        server.behaviour = undefined;
+        server.tamper = undefined;
+        if (what === 'a server that is stopped') await server.listen();
+      },
+    });
   });
 }
 

@@ -6,6 +6,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
 import { OperatorFixture, skillText } from '../fixtures/operator.ts';
 import { asked, secret, startWebDavServer, type WebDavServerFixture } from '../fixtures/webdav-server.ts';
+import { assertLastGoodStays, ready, served, signInPage, succeeded } from './support.ts';
 
 let server: WebDavServerFixture;
 before(async () => {
@@ -13,8 +14,6 @@ before(async () => {
 });
 afterEach(() => server.reset());
 after(() => server.close());
-
-const succeeded = 'True/Succeeded';
 
 async function start(spec: object = {}, keys: Record<string, string> | null = secret): Promise<OperatorFixture> {
   const operator = await OperatorFixture.start();
@@ -24,23 +23,6 @@ async function start(spec: object = {}, keys: Record<string, string> | null = se
     spec: { url: server.sourceUrl(), secretRef: { name: 'cloud' }, refresh: '5s', ...spec },
   });
   return operator;
-}
-
-const ready = (operator: OperatorFixture, reason: string, source = 'handbook') =>
-  eventually(
-    reason,
-    () => operator.cluster.condition('sources', source, 'Ready'),
-    (condition) => condition === reason,
-  );
-
-/** Ready, published, and told by the gateway. */
-async function served(operator: OperatorFixture, skills: number): Promise<void> {
-  await ready(operator, succeeded);
-  await eventually(
-    'the gateway serves it',
-    () => operator.cluster.status('gateways', 'agents')?.catalogue?.skills,
-    (count) => count === skills,
-  );
 }
 
 const lookNow = (operator: OperatorFixture, spec: object = {}): void =>
@@ -162,10 +144,7 @@ const turnedBad: Record<string, [reason: string, turn: () => void]> = {
   'a sign-in page with 200': [
     'UpstreamInvalid',
     () => {
-      server.behaviour = (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>canary</html>');
-        return true;
-      };
+      server.behaviour = (_request, response) => signInPage(response);
     },
   ],
   'a listing that breaks off': [
@@ -189,22 +168,16 @@ for (const [what, [reason, turn]] of Object.entries(turnedBad)) {
   test(`${what} is ${reason}: the last good stays served and stale, and it recovers by itself`, async () => {
     await server.write({ 'skills/loki/SKILL.md': skillText('loki') });
     await using operator = await start();
-    await served(operator, 1);
-    const before = operator.cluster.status('sources', 'handbook').artifact;
-    turn();
-    lookNow(operator);
-    await ready(operator, `False/${reason}`);
-    await eventually(
-      'the gateway says that it is stale',
-      async () => (await operator.index()).sources[0]?.state,
-      (state) => state === 'stale',
-    );
-    assert.equal((await operator.read('handbook', 'loki')).toString(), skillText('loki'));
-    assert.deepEqual(operator.cluster.status('sources', 'handbook').artifact, before);
-    server.behaviour = undefined;
-    server.tamper = undefined;
-    if (what === 'a server that is stopped') await server.listen();
-    await ready(operator, succeeded);
+    await assertLastGoodStays(operator, {
+      reason,
+      turn,
+      look: () => lookNow(operator),
+      mend: async () => {
+        server.behaviour = undefined;
+        server.tamper = undefined;
+        if (what === 'a server that is stopped') await server.listen();
+      },
+    });
     assert.doesNotMatch(operator.log + JSON.stringify(operator.cluster.events), /canary/);
   });
 }
