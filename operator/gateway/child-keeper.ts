@@ -1,4 +1,4 @@
-// Keeps single children of a gateway as they are rendered, whatever others do to them, and takes away what is not wanted.
+// Keeps single children of a gateway as they are rendered, whatever others do to them.
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import {
@@ -57,24 +57,6 @@ export class ChildKeeper {
     const need = found === undefined ? 'now' : this.#need(manifest, found);
     if (found === undefined || need === 'now') return { child: await this.#apply(manifest, found) };
     return need === 'none' ? { child: found } : { child: found, rest: need };
-  }
-
-  /**
-   * Takes away what the operator made for a gateway and nobody wants any more. What others made is left alone.
-   * @param wanted the kinds that are
-   * @throws KubernetesError when the API server refuses it or is away
-   */
-  async takeAway(gateway: KubernetesObject, wanted: ReadonlySet<ChildKind>): Promise<void> {
-    const { children, log } = this.#options;
-    const key = keyOf(gateway);
-    for (const kind of childKinds.filter((one) => !wanted.has(one))) {
-      this.#settled.delete(identity(kind, key));
-      const child = children.store(kind).get(key);
-      if (child?.metadata.controller?.uid !== gateway.metadata.uid) continue;
-      if (child.metadata.deletionTimestamp !== undefined) continue;
-      await children.remove(child);
-      log.info({ gateway: key, kind }, 'taken away');
-    }
   }
 
   /** The gateway is gone, and its children go with it. */

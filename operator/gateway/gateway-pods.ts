@@ -82,7 +82,6 @@ export class GatewayPods {
         return { ...refusal(manifest, error), ...countsOf(found.get('Deployment')) };
       }
     }
-    await this.#keeper.takeAway(gateway, new Set(wanted.map(({ kind }) => kind)));
     return standingOf(clusterUrl(gateway, spec), found.get('Deployment')!, rests);
   }
 

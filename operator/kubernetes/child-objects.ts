@@ -1,4 +1,4 @@
-// The children of gateways behind a real API server: watched by the operator's label, read, applied, removed.
+// The children of gateways behind a real API server: watched by the operator's label, read, applied.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type ChildKind, type ChildManifest, type Children, childKinds, type KubernetesObject } from './cluster.ts';
@@ -81,16 +81,6 @@ export class ApiServerChildren implements Children {
       { contentType: 'application/json-patch+json', body: withoutOthers(manifest, applied as Applied) },
     );
     return this.#trimmed(kind, replaced);
-  }
-
-  /** @throws KubernetesError: conflict when another object stands there now */
-  async remove({ kind, metadata: { namespace, name, uid } }: KubernetesObject): Promise<void> {
-    const options = { preconditions: { uid }, propagationPolicy: 'Background' };
-    try {
-      await this.#connection.deleteJson(pathOf(kind as ChildKind, namespace, name), options);
-    } catch (error) {
-      if (!isKind(error, 'notFound')) throw error;
-    }
   }
 
   #trimmed(kind: ChildKind, raw: unknown): KubernetesObject {

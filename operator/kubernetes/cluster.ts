@@ -92,8 +92,6 @@ export interface Children {
    * @returns the object as it is now
    */
   apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject>;
-  /** Deletes a child, and never a namesake that has taken its place. One that is gone already is no fault. */
-  remove(child: KubernetesObject): Promise<void>;
 }
 
 export interface Cluster {
