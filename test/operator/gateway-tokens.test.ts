@@ -51,6 +51,8 @@ test('digests of the tokens, ceilings by client and origins are published', asyn
 
 test('from the first index.json on nobody gets in while there is no Secret', async () => {
   const cluster = clusterWithGateway();
+  // No source is ready meanwhile, so the first index.json stays the only one.
+  cluster.gateway('agents', { spec: { ...spec, sources: { names: ['later'] } } });
   await using operator = await OperatorFixture.start({}, cluster);
   const { auth, generation } = await eventually('an index', () => operator.index());
   assert.deepEqual([auth?.tokens, generation], [[], 1]);
