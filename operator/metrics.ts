@@ -33,6 +33,8 @@ export interface OperatorMetrics {
   downloads: DownloadsMetrics;
   /** @param bytes of catalogues and segments on the volume */
   volumeBytes(bytes: number): void;
+  /** @param lease the name of the Lease by which one of several operators leads */
+  leads(lease: string, leads: boolean): void;
 }
 
 /** Registers every family of the operator. @param registry where they are scraped; not the global one */
@@ -48,6 +50,12 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     help: 'Bytes of catalogues and segments on the volume, as the last collection found them.',
     registers: [registry],
   });
+  const leads = new Gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this operator leads, by the name of the Lease: 1 for the one that does, 0 for the others.',
+    labelNames: ['name'],
+    registers: [registry],
+  });
   return {
     requested: (method, code, host) => requests.inc({ code, method, host }),
     watches: watchMetrics(registry),
@@ -55,6 +63,7 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     sources: sourceMetrics(registry),
     downloads: downloadsMetrics(registry),
     volumeBytes: (bytes) => volume.set(bytes),
+    leads: (lease, leading) => leads.set({ name: lease }, leading ? 1 : 0),
   };
 }
 

@@ -31,12 +31,20 @@ export interface OperatorOptions {
   urlOf(gateway: KubernetesObject): string | undefined;
   /** What pods of gateways are made of; left out: the operator starts none. */
   pods?: PodSettings | undefined;
+  /**
+   * Resolves when this operator may write: nothing is looked at, published, or written to Kubernetes before. Asked once, when
+   * everything has been listed; left out: it may at once.
+   * @throws the signal's reason when it aborts first
+   */
+  elected?: ((signal: AbortSignal) => Promise<void>) | undefined;
   log: Logger;
 }
 
 export interface RunningOperator {
   /** True once every kind has been listed: what readiness asks. */
   synced(): boolean;
+  /** True while it works: it has been elected, and has not been asked to stop. */
+  working(): boolean;
   /** What a gateway shows has changed from outside, its URL for example. */
   reconcileGateway(key: ObjectKey): void;
   /** Looks now at every source that a gateway selects. @throws when the operator stops meanwhile */
@@ -126,24 +134,6 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   };
 
   const collector = new Collector({ cluster, volume, clock, measured: metrics.volumeBytes, log });
-  cluster.sources.onChange((key) => {
-    sourceController.enqueue(key);
-    enqueueGatewaysOf(key);
-    if (cluster.sources.get(key) === undefined) collector.soon();
-  });
-  cluster.gateways.onChange((key) => {
-    gatewayController.enqueue(key);
-    if (cluster.gateways.get(key) === undefined) collector.soon();
-  });
-  for (const kind of childKinds) {
-    children?.store(kind).onChange((key) => {
-      if (cluster.gateways.get(key) !== undefined) gatewayController.enqueue(key);
-    });
-  }
-  cluster.configMaps.onChange((key) => {
-    for (const source of cluster.sources.list()) if (configMapOf(source) === key) lookAgain(keyOf(source));
-  });
-
   const sourcesWithSecrets: SecretUsers = {
     uses: () => secretsOfSources(cluster),
     usedVersion: (source) => sources.secretVersion(source),
@@ -155,8 +145,34 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     changed: (gateway) => gatewayController.enqueue(gateway),
   };
 
+  const follow = (): void => {
+    cluster.sources.onChange((key) => {
+      sourceController.enqueue(key);
+      enqueueGatewaysOf(key);
+      if (cluster.sources.get(key) === undefined) collector.soon();
+    });
+    cluster.gateways.onChange((key) => {
+      gatewayController.enqueue(key);
+      if (cluster.gateways.get(key) === undefined) collector.soon();
+    });
+    for (const kind of childKinds) {
+      children?.store(kind).onChange((key) => {
+        if (cluster.gateways.get(key) !== undefined) gatewayController.enqueue(key);
+      });
+    }
+    cluster.configMaps.onChange((key) => {
+      for (const source of cluster.sources.list()) if (configMapOf(source) === key) lookAgain(keyOf(source));
+    });
+    for (const source of cluster.sources.list()) sourceController.enqueue(keyOf(source));
+    for (const gateway of cluster.gateways.list()) gatewayController.enqueue(keyOf(gateway));
+  };
+
+  let working = false;
   const work = async (): Promise<void> => {
     await cluster.synced(signal);
+    await options.elected?.(signal);
+    working = true;
+    follow();
     await Promise.all([
       sourceController.run(signal),
       gatewayController.run(signal),
@@ -172,7 +188,10 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   ]);
   return {
     synced: () => [cluster.sources, cluster.gateways, cluster.configMaps].every((store) => store.synced),
-    reconcileGateway: (key) => gatewayController.enqueue(key),
+    working: () => working && !signal.aborted,
+    reconcileGateway: (key) => {
+      if (working) gatewayController.enqueue(key);
+    },
     reindex: (gateway) =>
       reindex(gateway, {
         cluster,

@@ -2,18 +2,32 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { Callers } from '../../operator/callers/callers.ts';
+import { ledRoutes } from '../../operator/callers/led.ts';
 import { callersListener } from '../../operator/callers/listener.ts';
-import { routesOf } from '../../operator/callers/routes.ts';
+import { mostBodyBytes, routesOf } from '../../operator/callers/routes.ts';
 import { systemClock } from '../../operator/clock.ts';
+import type { Election } from '../../operator/leadership/election.ts';
 import type { Listener } from '../../operator/listeners.ts';
 import type { RunningOperator } from '../../operator/operator.ts';
 import type { CallersFlags } from './callers-options.ts';
 import type { Connected } from './connect.ts';
+import type { PodFlags } from './pod-options.ts';
+
+export interface CallersParts {
+  host: string;
+  connected: Connected;
+  operator: RunningOperator;
+  /** Absent where this operator is the only one. */
+  election: Election | undefined;
+  /** Aborts when the operator is asked to stop. */
+  stop: AbortSignal;
+  log: Logger;
+}
 
 /** @throws Error when the certificate cannot be used or the port not be listened on */
 export async function listenToCallers(
-  { tlsFolder, callersPort, sidecarGateway }: CallersFlags,
-  { host, connected, operator, log }: { host: string; connected: Connected; operator: RunningOperator; log: Logger },
+  { tlsFolder, callersPort, sidecarGateway, callersUrl }: CallersFlags & Pick<PodFlags, 'callersUrl'>,
+  { host, connected, operator, election, stop, log }: CallersParts,
 ): Promise<Listener | undefined> {
   if (!tlsFolder) return undefined;
   const { connection, cluster, ownNamespace } = connected;
@@ -24,12 +38,23 @@ export async function listenToCallers(
     clock: systemClock,
     now: Date.now,
   });
+  const routes = routesOf(operator, log);
   return callersListener({
     host,
     port: callersPort,
     tlsFolder,
     identify: (authorization) => callers.identify(authorization),
-    routes: routesOf(operator, log),
+    routes:
+      election === undefined || !callersUrl
+        ? routes
+        : ledRoutes(routes, mostBodyBytes, {
+            working: () => operator.working(),
+            leaderAddress: () => election.leaderAddress(),
+            certificateName: new URL(callersUrl).hostname,
+            tlsFolder,
+            stop,
+            clock: systemClock,
+          }),
     clock: systemClock,
     log,
   });

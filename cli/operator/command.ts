@@ -4,9 +4,10 @@ import { anyAddress } from '../any-address.ts';
 import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, allowLoopback, type SourceFlags, sourceOptions } from '../source-options.ts';
 import { addCallersOptions, type CallersFlags } from './callers-options.ts';
+import { addLeadershipOptions, electionOf, type LeadershipFlags } from './leadership.ts';
 import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
 
-interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags {
+interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags, LeadershipFlags {
   namespaces?: string[];
   kubeconfig?: string;
   volume: string;
@@ -16,6 +17,9 @@ interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags {
   metricsPort: number;
   logLevel: string;
 }
+
+/** How long an operator that leads no longer may take to end what it does, in milliseconds. */
+const longestFarewell = 10_000;
 
 export function operatorCommand(): Command {
   const command = new Command('operator')
@@ -40,57 +44,71 @@ export function operatorCommand(): Command {
     .addOption(option('--probes-port <port>', 'port of /healthz and /readyz').argParser(port).default(8081))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9090))
     .addOption(logLevel());
-  return addCallersOptions(addPodOptions(addSourceOptions(command))).action(async (flags: OperatorFlags) => {
-    const [
-      { startOperator },
-      { metricsListener, probesListener },
-      { listenToCallers },
-      { connect },
-      { makeLogger },
-      { stopSignal, stopped },
-      { version },
-    ] = await Promise.all([
-      import('../../operator/operator.ts'),
-      import('../../operator/listeners.ts'),
-      import('./callers.ts'),
-      import('./connect.ts'),
-      import('../logger.ts'),
-      import('../stop.ts'),
-      import('../version.ts'),
-    ]);
-    const log = makeLogger(flags.logLevel);
-    const stop = stopSignal();
-    const connected = connect({
-      kubeconfig: flags.kubeconfig,
-      namespaces: flags.namespaces,
-      pods: (ownNamespace) => podSettings(flags, ownNamespace),
-      log,
-    });
-    const operator = await startOperator({
-      ...(await sourceOptions(flags, connected.apiServer)),
-      cluster: connected.cluster,
-      metrics: connected.metrics,
-      volume: flags.volume,
-      fileRoot: flags.fileRoot,
-      concurrentFetches: flags.concurrentFetches,
-      urlOf: sidecarUrl(flags),
-      pods: connected.pods,
-      log,
-    });
-    const everywhere = anyAddress();
-    const [probes, metrics, callers] = await Promise.all([
-      probesListener(everywhere, flags.probesPort, connected.unready),
-      metricsListener(everywhere, flags.metricsPort, connected.registry),
-      listenToCallers(flags, { host: everywhere, connected, operator, log }),
-    ]);
-    const { namespaces } = connected;
-    const ports = { probesPort: probes.port, metricsPort: metrics.port, callersPort: callers?.port };
-    log.info({ version, namespaces, ...ports }, 'operator started');
-    await stopped(stop);
-    await operator.close();
-    await callers?.close();
-    await connected.close();
-    await Promise.all([probes.close(), metrics.close()]);
-    log.info('operator stopped');
-  });
+  return addLeadershipOptions(addCallersOptions(addPodOptions(addSourceOptions(command)))).action(
+    async (flags: OperatorFlags) => {
+      const [
+        { startOperator },
+        { metricsListener, probesListener },
+        { listenToCallers },
+        { connect },
+        { makeLogger },
+        { stopSignal, stopped },
+        { version },
+      ] = await Promise.all([
+        import('../../operator/operator.ts'),
+        import('../../operator/listeners.ts'),
+        import('./callers.ts'),
+        import('./connect.ts'),
+        import('../logger.ts'),
+        import('../stop.ts'),
+        import('../version.ts'),
+      ]);
+      const log = makeLogger(flags.logLevel);
+      const lost = new AbortController();
+      const stop = AbortSignal.any([stopSignal(), lost.signal]);
+      const connected = connect({
+        kubeconfig: flags.kubeconfig,
+        namespaces: flags.namespaces,
+        pods: (ownNamespace) => podSettings(flags, ownNamespace),
+        log,
+      });
+      const election = await electionOf(flags, connected, log);
+      const operator = await startOperator({
+        ...(await sourceOptions(flags, connected.apiServer)),
+        cluster: connected.cluster,
+        metrics: connected.metrics,
+        volume: flags.volume,
+        fileRoot: flags.fileRoot,
+        concurrentFetches: flags.concurrentFetches,
+        urlOf: sidecarUrl(flags),
+        pods: connected.pods,
+        elected:
+          election &&
+          ((signal) =>
+            election.elected(signal, (why) => {
+              lost.abort(why);
+              setTimeout(() => process.exit(1), longestFarewell).unref();
+            })),
+        log,
+      });
+      const everywhere = anyAddress();
+      const [probes, metrics, callers] = await Promise.all([
+        probesListener(everywhere, flags.probesPort, () => connected.unready() ?? election?.unready()),
+        metricsListener(everywhere, flags.metricsPort, connected.registry),
+        listenToCallers(flags, { host: everywhere, connected, operator, election, stop, log }),
+      ]);
+      const { namespaces } = connected;
+      const ports = { probesPort: probes.port, metricsPort: metrics.port, callersPort: callers?.port };
+      log.info({ version, namespaces, ...ports }, 'operator started');
+      await stopped(stop);
+      await operator.close();
+      await election?.release();
+      await callers?.close();
+      await connected.close();
+      await Promise.all([probes.close(), metrics.close()]);
+      log.info('operator stopped');
+      // Restarted, it follows.
+      if (lost.signal.aborted) process.exitCode = 1;
+    },
+  );
 }

@@ -19,6 +19,8 @@ export interface ConnectFlags {
 
 export interface Connected {
   connection: Connection;
+  /** A connection of its own for the Lease, so that nothing else can hold up its renewal. */
+  leaseConnection: Connection;
   /** The namespace that the operator runs in. */
   ownNamespace: string;
   cluster: ApiServerCluster;
@@ -32,6 +34,9 @@ export interface Connected {
   unready(): string | undefined;
   close(): Promise<void>;
 }
+
+/** Two of them, and the pauses before, end within the time in which a leader must have renewed. */
+const leaseCallMilliseconds = 4_000;
 
 /**
  * @throws KubernetesError unauthorized when there is no usable configuration
@@ -47,6 +52,12 @@ export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log 
     connections: connectionsFor(Math.max(1, namespaces.length), 1),
     requested: metrics.requested,
   });
+  const leaseConnection = new Connection({
+    load: () => loadKubeConfig(kubeconfig),
+    connections: 1,
+    requested: metrics.requested,
+    callMilliseconds: leaseCallMilliseconds,
+  });
   const own = connection.namespace ?? 'default';
   const watched = namespaces.length > 0 ? namespaces : [own];
   const pods = podsIn(own);
@@ -61,6 +72,7 @@ export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log 
   });
   return {
     connection,
+    leaseConnection,
     ownNamespace: own,
     cluster,
     metrics,
@@ -69,7 +81,9 @@ export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log 
     pods,
     apiServer: apiServerOf(connection.host),
     unready: () => unreadyReason(cluster),
-    close: () => connection.close(),
+    close: async () => {
+      await Promise.all([connection.close(), leaseConnection.close()]);
+    },
   };
 }
 

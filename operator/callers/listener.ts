@@ -16,11 +16,17 @@ export interface Answer {
   body: object;
 }
 
-/**
- * What a route gives to a caller who speaks for a gateway.
- * @param body reads what was sent, up to so many bytes
- */
-export type Route = (gateway: ObjectKey, body: (mostBytes: number) => Promise<Buffer>) => Promise<Answer>;
+/** A call of a server that is known. */
+export interface Call {
+  /** For which it speaks. */
+  gateway: ObjectKey;
+  /** The header by which it is known. */
+  authorization: string;
+  /** What was sent, up to so many bytes. */
+  body(mostBytes: number): Promise<Buffer>;
+}
+
+export type Route = (call: Call) => Promise<Answer>;
 
 export interface CallersListenerOptions {
   host: string;
@@ -36,6 +42,8 @@ export interface CallersListenerOptions {
 }
 
 const mostConnections = 256;
+/** How long calls that are being answered may take to their end, in milliseconds. */
+const farewellMilliseconds = 10_000;
 
 /** @throws Error when the certificate cannot be used or the port not be listened on */
 export async function callersListener(options: CallersListenerOptions): Promise<Listener> {
@@ -66,8 +74,12 @@ export async function callersListener(options: CallersListenerOptions): Promise<
       stop.abort();
       await following;
       await new Promise<void>((done) => {
-        server.close(() => done());
-        server.closeAllConnections();
+        const last = setTimeout(() => server.closeAllConnections(), farewellMilliseconds);
+        server.close(() => {
+          clearTimeout(last);
+          done();
+        });
+        server.closeIdleConnections();
       });
     },
   };
@@ -82,14 +94,15 @@ async function answer(
     response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
   try {
-    const caller = await identify(request.headers.authorization);
+    const { authorization = '' } = request.headers;
+    const caller = await identify(authorization);
     if (caller === 'unknown') return send(unauthorized, { 'WWW-Authenticate': 'Bearer', Connection: 'close' });
     if (caller === 'stranger') return send(forbidden, { Connection: 'close' });
     const path = (request.url ?? '').split('?')[0];
     const key = `${request.method} ${path}`;
     const route = Object.hasOwn(routes, key) ? routes[key] : undefined;
     const body = (mostBytes: number): Promise<Buffer> => readBody(request, mostBytes);
-    send(route === undefined ? notFound : await route(caller.gateway, body));
+    send(route === undefined ? notFound : await route({ gateway: caller.gateway, authorization, body }));
   } catch (error) {
     if (error instanceof BodyTooLong) return send(tooLong, { Connection: 'close' });
     log.warn({ error: wordsOf(error), cause: wordsOf((error as Error).cause) }, 'a call could not be answered');

@@ -19,7 +19,7 @@ export function crdFiles(): Map<string, string> {
 }
 
 /**
- * The files of the chart that repeat others: the same definitions as templates, and the operator's Role. Helm never
+ * The files of the chart that repeat others: the same definitions as templates, and the operator's Roles. Helm never
  * upgrades what a chart has in its own crds/, so they are templates, kept when the release goes.
  * @returns paths from the chart's folder and their text
  */
@@ -28,8 +28,11 @@ export function chartFiles(): Map<string, string> {
     `templates/crds/${file}`,
     crdTemplate(definition),
   ]);
-  const role = readFileSync(join(repository, 'operator/kubernetes/role.yaml'), 'utf8');
-  return new Map([...crds, ['files/role.yaml', role]]);
+  const roles = ['role.yaml', 'leader-role.yaml'].map((name): [string, string] => [
+    `files/${name}`,
+    readFileSync(join(repository, 'operator/kubernetes', name), 'utf8'),
+  ]);
+  return new Map([...crds, ...roles]);
 }
 
 function crdTemplate({ metadata, ...definition }: Record<string, unknown>): string {

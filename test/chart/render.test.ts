@@ -83,7 +83,10 @@ test('the definitions are those of crds/, stay when the release goes, and can be
   const without = await objects(helm4, { values: { crds: { enabled: false } } });
   assert.deepEqual(
     without.map(({ kind }) => kind).sort(),
-    ['Deployment', 'PersistentVolumeClaim', 'Pod', 'Role', 'RoleBinding', 'Secret', 'Service', 'ServiceAccount'].sort(),
+    [
+      ...['Deployment', 'PersistentVolumeClaim', 'Pod', 'Role', 'Role', 'RoleBinding', 'RoleBinding'],
+      ...['Secret', 'Service', 'ServiceAccount'],
+    ].sort(),
   );
 });
 
@@ -107,7 +110,8 @@ describe('rights', () => {
   for (const { what, values, expected } of cases) {
     test(`the operator gets the Role that Lyceum ships, ${what}`, async () => {
       const all = await objects(helm4, { values });
-      const of = (wanted: string) => all.filter(({ kind }) => kind === wanted);
+      const of = (wanted: string) =>
+        all.filter(({ kind, metadata }) => kind === wanted && metadata.name !== 'lyceum-leader');
       assert.deepEqual(Object.fromEntries(of('Role').map((role) => [role.metadata.namespace, role.rules])), expected);
       assert.deepEqual(
         of('RoleBinding').map(({ metadata }) => metadata.namespace),
@@ -121,6 +125,22 @@ describe('rights', () => {
       assert.ok(all.every(({ kind }) => !kind.startsWith('ClusterRole')));
     });
   }
+
+  test("it gets one Lease, its own, in the release's namespace alone", async () => {
+    const all = await objects(helm4, { values: { namespaces: ['skills', 'team-a'] } });
+    const [role, binding] = all.filter(({ metadata }) => metadata.name === 'lyceum-leader');
+    assert.equal(role?.metadata.namespace, 'skills');
+    const lease = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+    assert.deepEqual(role?.rules, [
+      { ...lease, verbs: ['create'] },
+      { ...lease, resourceNames: ['lyceum'], verbs: ['get', 'update'] },
+    ]);
+    assert.deepEqual(binding?.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'lyceum-leader' });
+    assert.ok(argumentsOf(all).includes('--lease=lyceum'));
+    const beside = await objects(helm4, { values: sidecar });
+    assert.ok(beside.every(({ metadata }) => metadata.name !== 'lyceum-leader'));
+    assert.ok(argumentsOf(beside).every((argument) => !argument.startsWith('--lease')));
+  });
 
   test("the operator's container alone has the ServiceAccount's token", async () => {
     const beside = await objects(helm4, { values: sidecar });
@@ -211,7 +231,9 @@ describe('the operator', () => {
     ])
       assert.ok(operator.args.includes(expected), expected);
     const { NODE_OPTIONS, ...proxies } = Object.fromEntries(
-      operator.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+      operator.env
+        .filter(({ value }: { value?: string }) => value !== undefined)
+        .map(({ name, value }: { name: string; value: string }) => [name, value]),
     );
     assert.deepEqual(proxies, { HTTPS_PROXY: 'http://proxy.example:3128', NO_PROXY: '.svc,10.0.0.0/8' });
     assert.match(NODE_OPTIONS, /--max-old-space-size=1072\b/);
@@ -241,20 +263,70 @@ describe('the operator', () => {
     ] as const) {
       const all = await objects(helm4, { values: { resources: { limits: { memory: limit } } } });
       const value = `--max-semi-space-size=16 --max-old-space-size=${heap}`;
-      assert.deepEqual(container(all, 'operator').env, [{ name: 'NODE_OPTIONS', value }], limit);
+      assert.deepEqual(container(all, 'operator').env[0], { name: 'NODE_OPTIONS', value }, limit);
     }
     const without = await objects(helm4, { values: { resources: { limits: null } } });
-    assert.deepEqual(container(without, 'operator').env, [{ name: 'NODE_OPTIONS', value: '--max-semi-space-size=16' }]);
+    assert.deepEqual(container(without, 'operator').env[0], {
+      name: 'NODE_OPTIONS',
+      value: '--max-semi-space-size=16',
+    });
   });
 
   test('no Service of its namespace is taken for one of its options', () => {
     assert.equal(podOf(plain).spec.enableServiceLinks, false);
   });
 
-  test('one at a time writes the volume', () => {
-    const { replicas, strategy } = only(plain, 'Deployment').spec;
-    assert.deepEqual({ replicas, strategy }, { replicas: 1, strategy: { type: 'Recreate' } });
-  });
+  const inTurn = { type: 'Recreate' };
+  const standingBy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+  const readWriteMany = { volume: { accessMode: 'ReadWriteMany' } };
+  const shapes: { what: string; values: Values; strategy: object; spread: boolean }[] = [
+    { what: 'one beside its servers ends before the next begins', values: {}, strategy: inTurn, spread: false },
+    { what: 'so does one with a sidecar', values: sidecar, strategy: inTurn, spread: false },
+    {
+      what: 'one on a volume that many nodes mount hands over to the next',
+      values: readWriteMany,
+      strategy: standingBy,
+      spread: false,
+    },
+    {
+      what: 'several on one node hand over, and nothing holds up the drain of that node',
+      values: { replicas: 2 },
+      strategy: standingBy,
+      spread: false,
+    },
+    {
+      what: 'several on many nodes are spread, and are not evicted all at once',
+      values: { ...readWriteMany, replicas: 3 },
+      strategy: standingBy,
+      spread: true,
+    },
+  ];
+  for (const { what, values, strategy, spread } of shapes) {
+    test(`how many there are: ${what}`, async () => {
+      const all = await objects(helm4, { values });
+      const { spec } = only(all, 'Deployment');
+      assert.deepEqual([spec.replicas, spec.strategy], [values.replicas ?? 1, strategy]);
+      const selector = { matchLabels: spec.selector.matchLabels };
+      assert.deepEqual(
+        spec.template.spec.topologySpreadConstraints,
+        spread
+          ? [
+              {
+                topologyKey: 'kubernetes.io/hostname',
+                maxSkew: 1,
+                whenUnsatisfiable: 'ScheduleAnyway',
+                labelSelector: selector,
+              },
+            ]
+          : undefined,
+      );
+      const budgets = all.filter(({ kind }) => kind === 'PodDisruptionBudget').map((one) => one.spec);
+      assert.deepEqual(
+        budgets,
+        spread ? [{ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector }] : [],
+      );
+    });
+  }
 });
 
 describe('the volume', () => {
@@ -388,7 +460,8 @@ test('names and namespaces that look like numbers stay text', async () => {
     Pod: 'lyceum-123-lyceum-operator-test',
   };
   for (const { kind, metadata } of all.filter(({ kind }) => kind !== 'CustomResourceDefinition')) {
-    assert.deepEqual([metadata.name, metadata.namespace], [others[kind] ?? '123-lyceum', '2024'], kind);
+    const expected = others[kind] ?? '123-lyceum';
+    assert.deepEqual([metadata.name.replace(/-leader$/, ''), metadata.namespace], [expected, '2024'], kind);
     assert.equal(metadata.labels?.['app.kubernetes.io/instance'], '123', kind);
   }
 });

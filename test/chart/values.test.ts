@@ -23,7 +23,13 @@ test('the chart is for the version of Lyceum that it stands beside', async () =>
 });
 
 const refused: { what: string; values: Values; says: RegExp }[] = [
-  { what: 'a value that there is not', values: { replicas: 2 }, says: /'replicas' not allowed/ },
+  { what: 'a value that there is not', values: { operators: 2 }, says: /'operators' not allowed/ },
+  { what: 'no operator', values: { replicas: 0 }, says: /\/replicas'/ },
+  {
+    what: 'several operators with a sidecar',
+    values: { replicas: 2, sidecar: { enabled: true, gateway: 'agents' } },
+    says: /replicas is more than 1, but with sidecar.enabled .*: set replicas to 1, or sidecar.enabled to false/,
+  },
   { what: 'a misspelt value', values: { image: { pullpolicy: 'Never' } }, says: /\/image'.*'pullpolicy' not allowed/ },
   {
     what: 'an access mode that there is not',

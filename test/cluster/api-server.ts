@@ -19,7 +19,7 @@ export interface Answer {
   stderr: string;
 }
 
-/** A ServiceAccount with the Role that Lyceum ships, as the operator has it in a real cluster. */
+/** A ServiceAccount with the Roles that Lyceum ships, as the operator has it in a real cluster. */
 export interface OperatorAccount {
   /** A bearer token from the TokenRequest API, good for an hour. */
   token: string;
@@ -36,7 +36,7 @@ export interface ApiServer extends Coordinates {
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   /** Makes a namespace that no other test has. @returns its name */
   namespace(): Promise<string>;
-  /** Makes the operator's ServiceAccount in a namespace, bound to operator/kubernetes/role.yaml there. */
+  /** Makes the operator's ServiceAccount in a namespace, bound to the Roles of operator/kubernetes there. */
   operatorAccount(namespace: string): Promise<OperatorAccount>;
 }
 
@@ -90,17 +90,21 @@ function connect(coordinates: Coordinates): ApiServer {
     return name;
   };
   const operatorAccount = async (inNamespace: string): Promise<OperatorAccount> => {
-    const role = parse(await readFile(join(repository, 'operator/kubernetes/role.yaml'), 'utf8'));
-    const { name } = role.metadata;
+    const roles = await Promise.all(
+      ['role.yaml', 'leader-role.yaml'].map(async (file) =>
+        parse(await readFile(join(repository, 'operator/kubernetes', file), 'utf8')),
+      ),
+    );
+    const { name } = roles[0].metadata;
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } };
-    const binding = {
+    const bindings = roles.map(({ metadata }) => ({
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'RoleBinding',
-      metadata: { name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      metadata: { name: metadata.name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
       subjects: [{ kind: 'ServiceAccount', name, namespace: inNamespace }],
-    };
-    const manifests = [account, role, binding].map((object) => stringify(object)).join('---\n');
+    }));
+    const manifests = [account, ...roles, ...bindings].map((object) => stringify(object)).join('---\n');
     await kubectl(['apply', '-n', inNamespace, '-f', '-'], manifests);
     const token = (await kubectl(['create', 'token', name, '-n', inNamespace, '--duration=1h'])).trim();
     const path = join(coordinates.folder, `${inNamespace}.kubeconfig`);

@@ -215,8 +215,8 @@ describe('a server', { concurrency: true }, () => {
     let answers = false;
     const through =
       (route: Route): Route =>
-      async (gateway, body) => {
-        const answer = await route(gateway, body);
+      async (call) => {
+        const answer = await route(call);
         if (!answers) throw new Error('the answer is lost');
         return answer;
       };
@@ -262,8 +262,8 @@ describe('a server', { concurrency: true }, () => {
     const volume = await newVolume();
     const through =
       (route: Route): Route =>
-      async (gateway, body) => {
-        const answer = await route(gateway, body);
+      async (call) => {
+        const answer = await route(call);
         return refuse ? { status: 400, body: {} } : answer;
       };
     let refuse = true;

@@ -12,11 +12,16 @@ export interface Certificate {
   cert: Buffer;
 }
 
-/** @param folder where the files are written @param name of the files */
-export async function certificate(folder: string, name: string): Promise<Certificate> {
+/**
+ * @param folder where the files are written
+ * @param name of the files
+ * @param host whom it is made out to, besides 127.0.0.1
+ */
+export async function certificate(folder: string, name: string, host?: string): Promise<Certificate> {
   const key = join(folder, `${name}.key`);
   const cert = join(folder, `${name}.crt`);
-  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const names = ['IP:127.0.0.1', ...(host === undefined ? [] : [`DNS:${host}`])].join(',');
+  const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${names}`];
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
   await run('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert]);
   return { key: await readFile(key), cert: await readFile(cert) };

@@ -304,7 +304,7 @@ test('what the operator cannot do is told with a status of its own', async () =>
   const answerOf = (synced: boolean, answer: Awaited<ReturnType<RunningOperator['reindex']>>) =>
     routesOf({ synced: () => synced, reindex: async () => answer, countDownloads: async () => 'kept' }, log)[
       'POST /reindex'
-    ]!('flow/agents', async () => Buffer.alloc(0));
+    ]!({ gateway: 'flow/agents', authorization: '', body: async () => Buffer.alloc(0) });
   assert.equal((await answerOf(false, { rebuilt: [], unfinished: [] })).status, 503);
   assert.deepEqual(await answerOf(true, 'InvalidSpec'), { status: 409, body: { error: 'InvalidSpec' } });
 });

@@ -67,6 +67,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if and (not .Values.sidecar.enabled) (eq .Values.volume.accessMode "ReadWriteOnce") }}true{{ end }}
 {{- end }}
 
+{{- /* Whether one operator ends before the next one begins. */}}
+{{- define "lyceum.inTurn" -}}
+{{- if and (eq (int .Values.replicas) 1) (or .Values.sidecar.enabled (include "lyceum.oneNode" .)) }}true{{ end }}
+{{- end }}
+
+{{- /* Whether there are several operators that need not share a node. */}}
+{{- define "lyceum.spread" -}}
+{{- if and (gt (int .Values.replicas) 1) (not (include "lyceum.oneNode" .)) }}true{{ end }}
+{{- end }}
+
 {{- /* Options for Node. Takes `resources`; three quarters of the memory that a container may have are its heap. */}}
 {{- define "lyceum.nodeOptions" -}}
 --max-semi-space-size=16
@@ -94,6 +104,9 @@ capabilities:
 {{- if and .enabled (not (has $.Release.Namespace (include "lyceum.namespaces" $ | fromJsonArray))) }}
 {{- fail (printf "sidecar.gateway stands in the release's namespace, which the operator does not watch: add %s to namespaces" $.Release.Namespace) }}
 {{- end }}
+{{- end }}
+{{- if and .Values.sidecar.enabled (gt (int .Values.replicas) 1) }}
+{{- fail "replicas is more than 1, but with sidecar.enabled each operator would have a volume and a server of its own: set replicas to 1, or sidecar.enabled to false" }}
 {{- end }}
 {{- with .Values.extraCa }}
 {{- if and .configMap .secret }}

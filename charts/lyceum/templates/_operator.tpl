@@ -6,6 +6,7 @@
 - --namespaces={{ include "lyceum.namespaces" . | fromJsonArray | join "," }}
 {{- if not .Values.sidecar.enabled }}
 - --operator-namespace={{ .Release.Namespace }}
+- --lease={{ include "lyceum.fullname" . }}
 - --volume-claim={{ include "lyceum.claim" . }}
 - --callers-url={{ include "lyceum.callersUrl" . }}
 - --callers-ca-secret={{ include "lyceum.tlsSecret" . }}
