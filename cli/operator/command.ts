@@ -9,6 +9,7 @@ import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-opt
 
 interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags, LeadershipFlags {
   namespaces?: string[];
+  allNamespaces?: boolean;
   kubeconfig?: string;
   volume: string;
   fileRoot?: string;
@@ -31,6 +32,12 @@ export function operatorCommand(): Command {
       option('--namespaces <names>', "namespaces to watch, comma-separated; default: the operator's own").argParser(
         list,
       ),
+    )
+    .addOption(
+      option(
+        '--all-namespaces',
+        'watch every namespace, those that are made later too; the operator needs a ClusterRole for it',
+      ).conflicts('namespaces'),
     )
     .addOption(allowLoopback())
     .addOption(
@@ -69,6 +76,7 @@ export function operatorCommand(): Command {
       const connected = connect({
         kubeconfig: flags.kubeconfig,
         namespaces: flags.namespaces,
+        allNamespaces: flags.allNamespaces,
         pods: (ownNamespace) => podSettings(flags, ownNamespace),
         log,
       });
@@ -97,7 +105,7 @@ export function operatorCommand(): Command {
         metricsListener(everywhere, flags.metricsPort, connected.registry),
         listenToCallers(flags, { host: everywhere, connected, operator, election, stop, log }),
       ]);
-      const { namespaces } = connected;
+      const namespaces = flags.allNamespaces ? 'all' : connected.namespaces;
       const ports = { probesPort: probes.port, metricsPort: metrics.port, callersPort: callers?.port };
       log.info({ version, namespaces, ...ports }, 'operator started');
       await stopped(stop);

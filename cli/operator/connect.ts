@@ -6,12 +6,16 @@ import type { PodSettings } from '../../operator/gateway/children/pod-settings.t
 import { ApiServerCluster, connectionsFor } from '../../operator/kubernetes/api-server-cluster.ts';
 import { Connection } from '../../operator/kubernetes/connection.ts';
 import { loadKubeConfig } from '../../operator/kubernetes/credentials.ts';
+import { allNamespaces as everyNamespace } from '../../operator/kubernetes/watched-resource.ts';
 import { type OperatorMetrics, operatorMetrics } from '../../operator/metrics.ts';
 import type { GuardOptions } from '../../upstream/guard/client.ts';
 
 export interface ConnectFlags {
   kubeconfig: string | undefined;
+  /** Those to watch; none: the own one. */
   namespaces: readonly string[] | undefined;
+  /** Whether all are watched, whatever `namespaces` says. */
+  allNamespaces?: boolean | undefined;
   /** What pods of gateways are made of, by the namespace that the operator runs in; nothing: it starts none. */
   pods(ownNamespace: string): PodSettings | undefined;
   log: Logger;
@@ -26,6 +30,7 @@ export interface Connected {
   cluster: ApiServerCluster;
   metrics: OperatorMetrics;
   registry: Registry;
+  /** Those that are watched, or `allNamespaces` alone. */
   namespaces: readonly string[];
   pods: PodSettings | undefined;
   /** The API server, which no source may reach. */
@@ -42,8 +47,8 @@ const leaseCallMilliseconds = 4_000;
  * @throws KubernetesError unauthorized when there is no usable configuration
  * @throws Error when the options on pods contradict each other
  */
-export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log }: ConnectFlags): Connected {
-  const namespaces = [...new Set(named)];
+export function connect({ kubeconfig, namespaces: named, allNamespaces, pods: podsIn, log }: ConnectFlags): Connected {
+  const namespaces = allNamespaces ? [everyNamespace] : [...new Set(named)];
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = operatorMetrics(registry);
@@ -65,7 +70,7 @@ export function connect({ kubeconfig, namespaces: named = [], pods: podsIn, log 
     connection,
     namespaces: watched,
     // Elsewhere no pod can mount the volume, so there is nothing to watch.
-    childNamespaces: pods && watched.filter((namespace) => namespace === pods.namespace),
+    childNamespaces: pods && (allNamespaces || watched.includes(pods.namespace) ? [pods.namespace] : []),
     instance: hostname(),
     metrics: metrics.watches,
     log,
@@ -101,5 +106,6 @@ function unreadyReason(cluster: ApiServerCluster): string | undefined {
   const waiting = cluster.state().find(({ synced }) => !synced);
   if (waiting === undefined) return undefined;
   const { resource, namespace, problem } = waiting;
-  return `${resource} in namespace ${namespace} not listed yet${problem === undefined ? '' : `: ${problem.message}`}`;
+  const where = namespace === everyNamespace ? 'in all namespaces' : `in namespace ${namespace}`;
+  return `${resource} ${where} not listed yet${problem === undefined ? '' : `: ${problem.message}`}`;
 }

@@ -18,12 +18,12 @@ import { isKind, KubernetesError } from './kubernetes-error.ts';
 import { ListWatch, type WatchMetrics, type WatchState } from './list-watch.ts';
 import { ObjectStore } from './object-store.ts';
 import { appliedStatus, UnconfirmedWrites } from './status.ts';
-import { configMaps, skillGateways, skillSources, type WatchedResource } from './watched-resource.ts';
+import { allNamespaces, configMaps, skillGateways, skillSources, type WatchedResource } from './watched-resource.ts';
 
 export interface ApiServerClusterOptions {
   /** Closed by whoever made it, after `run` has ended and the last status is written. */
   connection: Connection;
-  /** At least one. */
+  /** At least one; or `allNamespaces` alone. */
   namespaces: readonly string[];
   /** Where gateways have Deployments and Services; left out where the operator starts no servers. */
   childNamespaces?: readonly string[] | undefined;
@@ -90,7 +90,7 @@ export class ApiServerCluster implements Cluster {
   }
 
   covers(namespace: string): boolean {
-    return this.#namespaces.has(namespace);
+    return this.#namespaces.has(allNamespaces) || this.#namespaces.has(namespace);
   }
 
   /** How far every list and watch is: for readiness. */

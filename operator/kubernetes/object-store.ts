@@ -1,11 +1,13 @@
 // The last known state of every object of one kind, in all watched namespaces, and who hears of changes.
 import type { Logger } from 'pino';
 import { type KubernetesObject, keyOf, type ObjectKey, type Store } from './cluster.ts';
+import { allNamespaces } from './watched-resource.ts';
 
 export class ObjectStore implements Store {
   /** Resolves when the first list of every namespace has arrived whole. */
   readonly whenSynced: Promise<void>;
   readonly #log: Logger;
+  /** By the namespace of its list and watch, which may be all of them. */
   readonly #byNamespace = new Map<string, Map<ObjectKey, KubernetesObject>>();
   readonly #listeners: ((key: ObjectKey) => void)[] = [];
   readonly #awaited: Set<string>;
@@ -25,7 +27,8 @@ export class ObjectStore implements Store {
   }
 
   get(key: ObjectKey): KubernetesObject | undefined {
-    return this.#byNamespace.get(key.slice(0, key.indexOf('/')))?.get(key);
+    const objects = this.#byNamespace.get(allNamespaces) ?? this.#byNamespace.get(key.slice(0, key.indexOf('/')));
+    return objects?.get(key);
   }
 
   list(): KubernetesObject[] {

@@ -53,10 +53,14 @@ export const services: WatchedResource = {
 /** Never listed or watched: single pods are read, to know who calls. */
 export const pods: WatchedResource = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', content: 'metadata' };
 
-/** The path of a resource in a namespace, from the server's root. */
+/** In the place of a namespace: all of them, those that are made later too. As client-go has it. */
+export const allNamespaces = '';
+
+/** The path of a resource in a namespace or in all, from the server's root. */
 export function collectionPath(resource: WatchedResource, namespace: string): string {
-  const root = resource.apiVersion.includes('/') ? '/apis' : '/api';
-  return `${root}/${resource.apiVersion}/namespaces/${encodeURIComponent(namespace)}/${resource.plural}`;
+  const root = `${resource.apiVersion.includes('/') ? '/apis' : '/api'}/${resource.apiVersion}`;
+  const within = namespace === allNamespaces ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}${within}/${resource.plural}`;
 }
 
 /** What of a collection is asked for, in a list and in a watch. */

@@ -126,6 +126,32 @@ describe('rights', () => {
     });
   }
 
+  test('the operator of a whole cluster gets a ClusterRole, and the right to start servers where the volume is alone', async () => {
+    for (const [values, servers] of [
+      [{ clusterWide: true }, true],
+      [{ ...sidecar, clusterWide: true }, false],
+    ] as const) {
+      const all = await objects(helm4, { values });
+      const cluster = only(all, 'ClusterRole');
+      assert.equal(cluster.metadata.name, 'skills.lyceum');
+      assert.deepEqual(
+        cluster.rules,
+        rules.filter((rule: { resources: string[] }) => !onServers(rule)),
+      );
+      const binding = only(all, 'ClusterRoleBinding');
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'skills.lyceum' };
+      assert.deepEqual(binding.roleRef, roleRef);
+      assert.deepEqual(binding.subjects, [{ kind: 'ServiceAccount', name: 'lyceum', namespace: 'skills' }]);
+      const roles = all.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'lyceum');
+      assert.deepEqual(
+        roles.map((role) => [role.metadata.namespace, role.rules]),
+        servers ? [['skills', rules.filter(onServers)]] : [],
+      );
+      assert.ok(argumentsOf(all).includes('--all-namespaces'));
+      assert.ok(argumentsOf(all).every((argument) => !argument.startsWith('--namespaces')));
+    }
+  });
+
   test("it gets one Lease, its own, in the release's namespace alone", async () => {
     const all = await objects(helm4, { values: { namespaces: ['skills', 'team-a'] } });
     const [role, binding] = all.filter(({ metadata }) => metadata.name === 'lyceum-leader');
@@ -165,7 +191,7 @@ describe('the operator', () => {
       encoding: 'utf8',
     }).stdout;
     const has = new Set(help.match(/--[a-z-]+/g));
-    for (const options of [{}, { values: many }, { values: sidecar }]) {
+    for (const options of [{}, { values: many }, { values: sidecar }, { values: { clusterWide: true } }]) {
       const all = await objects(helm4, options);
       const [command, ...rest] = argumentsOf(all);
       assert.equal(command, 'operator');

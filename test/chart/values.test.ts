@@ -24,6 +24,11 @@ test('the chart is for the version of Lyceum that it stands beside', async () =>
 
 const refused: { what: string; values: Values; says: RegExp }[] = [
   { what: 'a value that there is not', values: { operators: 2 }, says: /'operators' not allowed/ },
+  {
+    what: 'all namespaces and some of them',
+    values: { clusterWide: true, namespaces: ['team-a'] },
+    says: /clusterWide watches every namespace: leave namespaces empty, or clusterWide false/,
+  },
   { what: 'no operator', values: { replicas: 0 }, says: /\/replicas'/ },
   {
     what: 'several operators with a sidecar',

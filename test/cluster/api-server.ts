@@ -38,6 +38,8 @@ export interface ApiServer extends Coordinates {
   namespace(): Promise<string>;
   /** Makes the operator's ServiceAccount in a namespace, bound to the Roles of operator/kubernetes there. */
   operatorAccount(namespace: string): Promise<OperatorAccount>;
+  /** A token and a kubeconfig for a ServiceAccount that is there. */
+  accountOf(namespace: string, serviceAccount: string): Promise<OperatorAccount>;
 }
 
 /** Starts a control plane with Lyceum's CRDs in it. It ends when disposed, or when this process ends in whatever way. */
@@ -52,6 +54,12 @@ export function apiServer(): Promise<ApiServer> {
     return connect(given ? JSON.parse(given) : (await startControlPlane()).coordinates);
   })();
   return shared;
+}
+
+/** One that no other test shares, for what concerns the whole cluster. It ends when it is disposed. */
+export async function ownApiServer(): Promise<ApiServer & AsyncDisposable> {
+  const held = await startControlPlane();
+  return { ...connect(held.coordinates), [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
 }
 
 function connect(coordinates: Coordinates): ApiServer {
@@ -106,6 +114,9 @@ function connect(coordinates: Coordinates): ApiServer {
     }));
     const manifests = [account, ...roles, ...bindings].map((object) => stringify(object)).join('---\n');
     await kubectl(['apply', '-n', inNamespace, '-f', '-'], manifests);
+    return await accountOf(inNamespace, name);
+  };
+  const accountOf = async (inNamespace: string, name: string): Promise<OperatorAccount> => {
     const token = (await kubectl(['create', 'token', name, '-n', inNamespace, '--duration=1h'])).trim();
     const path = join(coordinates.folder, `${inNamespace}.kubeconfig`);
     const config = parse(await readFile(coordinates.kubeconfig, 'utf8'));
@@ -114,5 +125,5 @@ function connect(coordinates: Coordinates): ApiServer {
     await writeFile(path, JSON.stringify(config), { mode: 0o600 });
     return { token, kubeconfig: path };
   };
-  return { ...coordinates, kubectl, tryKubectl, request, namespace, operatorAccount };
+  return { ...coordinates, kubectl, tryKubectl, request, namespace, operatorAccount, accountOf };
 }

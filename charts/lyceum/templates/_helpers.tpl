@@ -57,7 +57,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- ((.Values.tls).existingSecret) | default (printf "%s-tls" (include "lyceum.callersService" .)) }}
 {{- end }}
 
-{{- /* The namespaces that are watched, as a JSON list. */}}
+{{- /* The namespaces that are watched by name, as a JSON list; with clusterWide the release's own is one of all. */}}
 {{- define "lyceum.namespaces" -}}
 {{- .Values.namespaces | default (list .Release.Namespace) | uniq | toJson }}
 {{- end }}
@@ -97,6 +97,9 @@ capabilities:
 
 {{- /* What no schema can say. */}}
 {{- define "lyceum.check" -}}
+{{- if and .Values.clusterWide .Values.namespaces }}
+{{- fail "clusterWide watches every namespace: leave namespaces empty, or clusterWide false" }}
+{{- end }}
 {{- with .Values.sidecar }}
 {{- if and .enabled (not .gateway) }}
 {{- fail "sidecar.gateway is missing: name the SkillGateway that the server beside the operator serves, such as agents" }}

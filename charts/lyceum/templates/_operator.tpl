@@ -3,7 +3,11 @@
 - operator
 - --volume=/volume
 - --tls-folder=/etc/lyceum/tls
+{{- if .Values.clusterWide }}
+- --all-namespaces
+{{- else }}
 - --namespaces={{ include "lyceum.namespaces" . | fromJsonArray | join "," }}
+{{- end }}
 {{- if not .Values.sidecar.enabled }}
 - --operator-namespace={{ .Release.Namespace }}
 - --lease={{ include "lyceum.fullname" . }}
