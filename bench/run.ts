@@ -35,7 +35,7 @@ const say = (what: string): void => console.error(`bench: ${what}`);
 /** A volume of its own with that many skills published on it, and the bytes of their rows. */
 async function published(skills: number): Promise<{ volume: string; skills: number; rowBytes: number }> {
   const folder = join(temporary, `volume-${skills}`);
-  const volume = await Volume.open(folder);
+  const volume = Volume.at(folder);
   const { rows, catalogueBytes } = await publishSources(volume, skills, 0);
   await publishCatalogue(volume, rows);
   return { volume: folder, skills, rowBytes: catalogueBytes };

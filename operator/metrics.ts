@@ -6,6 +6,7 @@ import { type GitReader, gitReaders } from '../upstream/git/repository.ts';
 import type { DownloadsMetrics } from './downloads/keeper.ts';
 import type { ObjectKey } from './kubernetes/cluster.ts';
 import type { WatchMetrics } from './kubernetes/list-watch.ts';
+import type { VolumeMetrics } from './publish/volume-watch.ts';
 import type { ControllerMetrics } from './reconcile/controller.ts';
 import type { Lane, QueueMetrics } from './reconcile/queue.ts';
 
@@ -23,6 +24,13 @@ export interface SourceMetrics {
   forget(key: ObjectKey): void;
 }
 
+export interface GatewayMetrics {
+  /** How a gateway stands, as its status tells it. */
+  standing(key: ObjectKey, gateway: { ready: boolean; sourcesReady: boolean; generation: number | undefined }): void;
+  /** The object is gone, and its series with it. */
+  forget(key: ObjectKey): void;
+}
+
 export interface OperatorMetrics {
   /** For `Connection`. */
   requested(method: string, code: string, host: string): void;
@@ -31,8 +39,11 @@ export interface OperatorMetrics {
   controller(name: string): ControllerMetrics;
   sources: SourceMetrics;
   downloads: DownloadsMetrics;
-  /** @param bytes of catalogues and segments on the volume */
-  volumeBytes(bytes: number): void;
+  gateways: GatewayMetrics;
+  volume: VolumeMetrics & {
+    /** @param bytes of catalogues and segments on the volume */
+    bytes(bytes: number): void;
+  };
   /** @param lease the name of the Lease by which one of several operators leads */
   leads(lease: string, leads: boolean): void;
 }
@@ -43,11 +54,6 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     name: 'rest_client_requests_total',
     help: 'Number of HTTP requests to the API server, by status code, method and host.',
     labelNames: ['code', 'method', 'host'],
-    registers: [registry],
-  });
-  const volume = new Gauge({
-    name: 'lyceum_volume_bytes',
-    help: 'Bytes of catalogues and segments on the volume, as the last collection found them.',
     registers: [registry],
   });
   const leads = new Gauge({
@@ -62,7 +68,8 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     controller: controllerMetrics(registry),
     sources: sourceMetrics(registry),
     downloads: downloadsMetrics(registry),
-    volumeBytes: (bytes) => volume.set(bytes),
+    gateways: gatewayMetrics(registry),
+    volume: volumeMetrics(registry),
     leads: (lease, leading) => leads.set({ name: lease }, leading ? 1 : 0),
   };
 }
@@ -306,6 +313,42 @@ function sourceMetrics(registry: Registry): SourceMetrics {
       for (const kind of artifactKinds) artifacts.remove({ ...labels, kind });
       gitReader(key, undefined);
     },
+  };
+}
+
+function gatewayMetrics(registry: Registry): GatewayMetrics {
+  const gauge = (name: string, help: string): Gauge<'namespace' | 'name'> =>
+    new Gauge({ name: `lyceum_gateway_${name}`, help, labelNames: ['namespace', 'name'], registers: [registry] });
+  const ready = gauge('ready', 'Whether a catalogue is published and the wanted pods serve it.');
+  const sources = gauge('sources_ready', 'Whether every selected source is there and served as upstream has it.');
+  const generation = gauge('generation', 'Generation of the catalogue that is published.');
+  return {
+    standing(key, gateway) {
+      const labels = labelsOf(key);
+      ready.set(labels, gateway.ready ? 1 : 0);
+      sources.set(labels, gateway.sourcesReady ? 1 : 0);
+      if (gateway.generation !== undefined) generation.set(labels, gateway.generation);
+    },
+    forget(key) {
+      for (const family of [ready, sources, generation]) family.remove(labelsOf(key));
+    },
+  };
+}
+
+function volumeMetrics(registry: Registry): OperatorMetrics['volume'] {
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name: `lyceum_volume_${name}`, help, registers: [registry] });
+  const bytes = gauge('bytes', 'Bytes of catalogues and segments on the volume, as the last collection found them.');
+  const capacity = gauge('capacity_bytes', 'Size of the file system that the volume is on.');
+  const free = gauge('free_bytes', 'Bytes that may still be written to that file system.');
+  const failed = gauge('failed', 'Whether the volume cannot be written: it is full, read-only or gone.');
+  return {
+    bytes: (used) => bytes.set(used),
+    space(all, left) {
+      capacity.set(all);
+      free.set(left);
+    },
+    failed: (is) => failed.set(is ? 1 : 0),
   };
 }
 

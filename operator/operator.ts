@@ -12,6 +12,9 @@ import { type Cluster, childKinds, type KubernetesObject, keyOf, type ObjectKey 
 import type { OperatorMetrics } from './metrics.ts';
 import { Collector } from './publish/collector.ts';
 import { Volume } from './publish/volume.ts';
+import { watchVolume } from './publish/volume-watch.ts';
+import type { SourceFaultReason } from './reasons.ts';
+import { conditionsOf } from './reconcile/conditions.ts';
 import { Controller } from './reconcile/controller.ts';
 import { type SecretUsers, secretsOfGateways, secretsOfSources, watchSecrets } from './reconcile/secret-watch.ts';
 import { SourceReconciler } from './reconcile/source-reconciler.ts';
@@ -59,10 +62,10 @@ const gatewayWorkers = 2;
 /** Where Kubernetes mounts a pod's own credentials. */
 const mountedSecrets = '/var/run/secrets';
 
-/** @throws SourceFault StorageFailed when the volume cannot be used */
+/** A volume that cannot be used is told in statuses, and used when it can be. */
 export async function startOperator(options: OperatorOptions): Promise<RunningOperator> {
   const { cluster, metrics, log, fileRoot, guard, ceiling, concurrentFetches, urlOf } = options;
-  const volume = await Volume.open(options.volume);
+  const volume = Volume.at(options.volume);
   const backends = new Backends({ guard, fileRoot, closedFolders: [volume.root, mountedSecrets] });
   const stop = new AbortController();
   const { signal } = stop;
@@ -86,6 +89,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     volume,
     viewOf: (source) => sources.view(source),
     urlOf,
+    metrics: metrics.gateways,
     pods:
       children && options.pods && new GatewayPods({ children, settings: options.pods, now: () => clock.now(), log }),
     now: () => clock.now(),
@@ -127,13 +131,20 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     void sources.trigger(source).then(() => sourceController.enqueue(source));
   };
 
+  const storageRecovered = (): void => {
+    for (const source of cluster.sources.list())
+      if (failedBy(source, 'StorageFailed')) sourceController.enqueue(keyOf(source));
+    for (const gateway of cluster.gateways.list())
+      if (failedBy(gateway, 'StorageFailed')) gatewayController.enqueue(keyOf(gateway));
+  };
+
   const lookNow = (source: ObjectKey): Promise<boolean> => {
     const looked = sources.askLook(source);
     sourceController.enqueue(source);
     return looked;
   };
 
-  const collector = new Collector({ cluster, volume, clock, measured: metrics.volumeBytes, log });
+  const collector = new Collector({ cluster, volume, clock, measured: metrics.volume.bytes, log });
   const sourcesWithSecrets: SecretUsers = {
     uses: () => secretsOfSources(cluster),
     usedVersion: (source) => sources.secretVersion(source),
@@ -178,6 +189,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       gatewayController.run(signal),
       watchSecrets({ cluster, users: [sourcesWithSecrets, gatewaysWithSecrets], log }, signal),
       collector.run(signal),
+      watchVolume({ volume, metrics: metrics.volume, recovered: storageRecovered, clock, log }, signal),
     ]);
   };
   const running = Promise.all([
@@ -208,6 +220,11 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
       await backends.close();
     },
   };
+}
+
+/** Whether an object is not Ready for this reason. */
+function failedBy({ status }: KubernetesObject, reason: SourceFaultReason): boolean {
+  return conditionsOf(status).some((condition) => condition.type === 'Ready' && condition.reason === reason);
 }
 
 /** The ConfigMap that a source reads, as a key. */

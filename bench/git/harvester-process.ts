@@ -41,7 +41,7 @@ const cluster = new MemoryCluster();
 const records = new Map<string, RecordHead>();
 
 answerQuestions<LookQuestion>(async ({ volume: folder, spec: written, again }) => {
-  const volume = await Volume.open(folder);
+  const volume = Volume.at(folder);
   cluster.source('monorepo', { spec: written });
   const object = cluster.sources.get('default/monorepo')!;
   const parsed = parseSkillSource(object);

@@ -60,7 +60,7 @@ export async function blackHoles(folder: string, skills: number): Promise<Figure
   const holes = [first, second, third];
 
   const volume = join(folder, 'volume');
-  const opened = await Volume.open(volume);
+  const opened = Volume.at(volume);
   const { rows } = await publishSources(opened, skills, 0);
   const live = (name: string) => {
     const hole = holes[liveLibraries.indexOf(name)];

@@ -19,7 +19,7 @@ export interface StartOptions {
 }
 
 export async function start({ volume, skills, rowBytes, emptyVolume }: StartOptions): Promise<Figure[]> {
-  await publishCatalogue(await Volume.open(emptyVolume), []);
+  await publishCatalogue(Volume.at(emptyVolume), []);
   const seconds: number[] = [];
   const full: Usage[] = [];
   const empty: Usage[] = [];

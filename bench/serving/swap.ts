@@ -22,7 +22,7 @@ const swapAfterMs = 300;
 export async function swap(folder: string, skills: number): Promise<Figure[]> {
   let renamedAt = 0;
   const door = indexPath(gateway.namespace, gateway.name);
-  const volume = await Volume.open(folder, {
+  const volume = Volume.at(folder, {
     ...nodeFiles,
     rename: async (from, to) => {
       await nodeFiles.rename(from, to);

@@ -28,6 +28,7 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
   const root = await folderAt(folder);
   const volume = flags.volume === undefined ? defaultVolume(root) : resolve(flags.volume);
   await checkVolume(volume, root);
+  await markVolume(volume, root);
   const log = makeLogger(flags.logLevel);
   const stop = stopSignal();
   const say = (text: string): void => console.log(text);
@@ -85,7 +86,6 @@ export async function run(folder: string, flags: RunFlags): Promise<void> {
     log,
   });
   try {
-    await markVolume(volume, root);
     await Promise.race([stopped(stop), unable]);
   } finally {
     // What the servers have counted last is kept by the operator.

@@ -1,6 +1,7 @@
 // Whose volume a folder is: `lyceum run` uses none that somebody else publishes to, since it would collect what is there.
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Volume } from '../../operator/publish/volume.ts';
 
 const marker = 'lyceum-run';
 
@@ -15,8 +16,9 @@ export async function checkVolume(volume: string, root: string): Promise<void> {
   throw new Error(`${volume} holds the catalogue ${whose}: choose another folder with --volume, or remove this one`);
 }
 
-/** Says whose catalogue it is from now on. */
-export const markVolume = (volume: string, root: string): Promise<void> => writeFile(join(volume, marker), root);
+/** Says whose catalogue it is from now on. @throws SourceFault StorageFailed where the folder cannot be used as a volume */
+export const markVolume = (volume: string, root: string): Promise<void> =>
+  Volume.at(volume).write(marker, Buffer.from(root));
 
 const holdsCatalogue = async (volume: string): Promise<boolean> =>
   (await isThere(join(volume, 'gateways'))) || (await isThere(join(volume, 'sources')));

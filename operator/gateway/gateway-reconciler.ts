@@ -1,10 +1,11 @@
 // The reconciler of SkillGateway: select, assemble, publish index.json, tell the status. Idempotent at every step.
 import type { Logger } from 'pino';
 import type { Cluster, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import { publishIndex } from '../publish/gateway-publication.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
-import { rfc3339 } from '../reconcile/conditions.ts';
+import { conditionsOf, rfc3339 } from '../reconcile/conditions.ts';
 import type { ReconcileResult } from '../reconcile/controller.ts';
 import { parseSkillGateway } from '../resources/parse.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
@@ -22,6 +23,7 @@ export interface GatewayReconcilerOptions {
   viewOf(source: KubernetesObject): SourceView | Promise<SourceView>;
   /** Where clients reach a gateway, when the installation knows it. */
   urlOf(gateway: KubernetesObject): string | undefined;
+  metrics: GatewayMetrics;
   /** The gateways' pods, where the operator starts any. */
   pods: GatewayPods | undefined;
   now(): number;
@@ -67,6 +69,7 @@ export class GatewayReconciler {
       this.#assembled.delete(key);
       this.#accesses.delete(key);
       this.#options.pods?.forget(key);
+      this.#options.metrics.forget(key);
       return {};
     }
     const parsed = parseSkillGateway(gateway);
@@ -167,7 +170,7 @@ export class GatewayReconciler {
   }
 
   async #tell(gateway: KubernetesObject, standing: GatewayStanding): Promise<void> {
-    const { cluster, urlOf, now } = this.#options;
+    const { cluster, urlOf, metrics, now } = this.#options;
     const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`;
     const status = gatewayStatus({
       before: gateway.status,
@@ -177,6 +180,10 @@ export class GatewayReconciler {
       url: urlOf(gateway),
       now: rfc3339(now()),
     });
+    const isTrue = (type: string): boolean =>
+      conditionsOf(status).some((condition) => condition.type === type && condition.status === 'True');
+    const { generation } = this.#published.get(key) ?? {};
+    metrics.standing(key, { ready: isTrue('Ready'), sourcesReady: isTrue('SourcesReady'), generation });
     await cluster.applyStatus(gateway, status);
   }
 }

@@ -9,7 +9,18 @@ import { TemporaryFile, type TemporaryFileHome } from './temporary-file.ts';
 /** The file operations that the volume is made of: Node's own, or a stand-in that fails or dies where a test wants it. */
 export type Files = Pick<
   typeof nodeFiles,
-  'chmod' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'rm' | 'rmdir' | 'unlink'
+  | 'access'
+  | 'chmod'
+  | 'lstat'
+  | 'mkdir'
+  | 'open'
+  | 'readdir'
+  | 'readFile'
+  | 'rename'
+  | 'rm'
+  | 'rmdir'
+  | 'statfs'
+  | 'unlink'
 >;
 
 const fileMode = 0o644;
@@ -45,26 +56,38 @@ export class Volume {
     this.#files = files;
   }
 
+  /** The volume at a folder, whatever is there: nothing is read or written yet. */
+  static at(root: string, files: Files = nodeFiles): Volume {
+    return new Volume(root, files);
+  }
+
   /**
-   * Opens the volume at a folder, which is made where it is missing: tries that it can be written, sweeps old
-   * temporary files.
+   * How large the file system is and what may still be written to it, in bytes.
    * @throws SourceFault StorageFailed
    */
-  static async open(root: string, files: Files = nodeFiles): Promise<Volume> {
-    const volume = new Volume(root, files);
+  async space(): Promise<{ capacity: number; free: number }> {
     try {
-      await volume.#makeFolder(join(root, temporaryFolder));
+      const { blocks, bavail, bsize } = await this.#files.statfs(this.root);
+      return { capacity: blocks * bsize, free: bavail * bsize };
     } catch (error) {
-      throw storageFault('create', temporaryFolder, error);
+      throw storageFault('look at', '.', error);
     }
-    const probe = await volume.create(temporaryFolder);
+  }
+
+  /**
+   * Makes the volume's folder where it is missing, and writes nothing otherwise, so that it can be asked often.
+   * @throws SourceFault StorageFailed where nothing can be written
+   */
+  async checkWritable(): Promise<void> {
     try {
-      await probe.append(new Uint8Array(1));
-    } finally {
-      await probe.discard();
+      await this.#makeFolder(join(this.root, temporaryFolder));
+      await this.#files.access(this.root, nodeFiles.constants.W_OK);
+      const { bavail, files, ffree } = await this.#files.statfs(this.root);
+      // A file system that counts no files has none left either.
+      if (bavail === 0 || (files > 0 && ffree === 0)) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    } catch (error) {
+      throw storageFault('write', '.', error);
     }
-    await volume.sweep(Date.now());
-    return volume;
   }
 
   /**

@@ -38,7 +38,7 @@ async function withKeeper(
   } = {},
 ): Promise<void> {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path, ...(before === undefined ? [] : [filesWithSteps(before)]));
+  const volume = Volume.at(folder.path, ...(before === undefined ? [] : [filesWithSteps(before)]));
   const clock = new FakeClock();
   const counted: Record<string, number> = {};
   const said: string[] = [];

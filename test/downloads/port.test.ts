@@ -60,7 +60,7 @@ class Operator implements AsyncDisposable {
       'flow/others': new Set(['skill theirs/secret']),
     };
     const keeper = new DownloadsKeeper({
-      volume: await Volume.open(volume),
+      volume: Volume.at(volume),
       artifacts: (gateway) => has[gateway],
       metrics: { batch: () => undefined, unknown: () => undefined },
       clock: systemClock,

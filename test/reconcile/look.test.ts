@@ -12,7 +12,7 @@ import type { Source } from '../../operator/source/source.ts';
 test('a disk that is full while content is read into the scratch folder is StorageFailed', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'lyceum-look-test-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const volume = await Volume.open(folder);
+  const volume = Volume.at(folder);
   let closed = false;
   const source: Source = {
     probe: async () => 'main@sha1:1',

@@ -23,7 +23,7 @@ async function published(): Promise<{ operator: OperatorFixture; object: Kuberne
     (is) => is === 'True/Succeeded',
   );
   await operator.stop();
-  const record = await readRecordHead(await Volume.open(operator.volume), { namespace: 'default', name: 'rules' });
+  const record = await readRecordHead(Volume.at(operator.volume), { namespace: 'default', name: 'rules' });
   return { operator, object: operator.cluster.sources.list()[0]!, path: join(operator.volume, record!.catalogue.path) };
 }
 
@@ -31,7 +31,7 @@ test('a catalogue that cannot be read for a moment is StorageFailed, and is ther
   const { operator, object, path } = await published();
   await using _ = operator;
   let failing = true;
-  const states = new SourceStates(await Volume.open(operator.volume), async (root, ref) => {
+  const states = new SourceStates(Volume.at(operator.volume), async (root, ref) => {
     if (!failing) return readSourceCatalogue(root, ref);
     throw unreadable(path, Object.assign(new Error('i/o error'), { code: 'EIO' }));
   });
@@ -44,7 +44,7 @@ test('a catalogue that is gone or damaged counts as none', async () => {
   const { operator, object, path } = await published();
   await using _ = operator;
   await writeFile(path, 'x');
-  assert.equal((await new SourceStates(await Volume.open(operator.volume)).of(object)).published, undefined);
+  assert.equal((await new SourceStates(Volume.at(operator.volume)).of(object)).published, undefined);
   await rm(path);
-  assert.equal((await new SourceStates(await Volume.open(operator.volume)).of(object)).published, undefined);
+  assert.equal((await new SourceStates(Volume.at(operator.volume)).of(object)).published, undefined);
 });

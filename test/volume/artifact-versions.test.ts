@@ -43,7 +43,7 @@ async function published(volume: Volume, files: Files, before?: Published): Prom
 
 test('every version comes back from the catalogue file with its bytes, the newest first', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const files: Files = { ...release('1.0.0'), ...release('2.0.0'), 'versions.json': '{"skills": {"deploy": {}}}' };
   const { result, segments, catalogue } = await published(volume, files);
   assert.deepEqual(catalogue.artifacts, result.artifacts);
@@ -81,7 +81,7 @@ test('every version comes back from the catalogue file with its bytes, the newes
 
 test('a further version costs what is new in it, and the rows of the others are not read again', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const old = { ...release('1.0.0'), ...release('1.1.0') };
   const before = await published(volume, old);
   const after = await published(volume, { ...release('2.0.0'), ...old }, before);

@@ -38,7 +38,7 @@ const total = (segments: readonly SegmentRef[]) => segments.reduce((sum, { size 
 
 test('ten thousand blobs go into one segment, each once', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const blobs = Array.from({ length: 10_000 }, (_, number) =>
     `blob ${number % 9_000} ${'x'.repeat(number % 500)}`.slice(0, 300),
   );
@@ -59,7 +59,7 @@ test('ten thousand blobs go into one segment, each once', async () => {
 
 test('blobs larger than what is written at once, and empty ones, are kept whole', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const blobs = ['', 'a', 'b'.repeat(3_000_000), 'c', 'd'.repeat(1024 * 1024), 'e'.repeat(1024 * 1024 + 1), 'f'];
   await assertReadable(volume, await look(volume, [], blobs), blobs);
   await assertReadable(volume, await look(volume, [], ['']), ['']);
@@ -67,7 +67,7 @@ test('blobs larger than what is written at once, and empty ones, are kept whole'
 
 test('a blob can be read in the look that adds it', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const published = await look(volume, [], ['old']);
   await using store = await openBlobs(volume, source, published);
   const blobs = ['new', 'n'.repeat(2_000_000), ''];
@@ -82,7 +82,7 @@ test('a blob can be read in the look that adds it', async () => {
 test('a look that adds nothing new writes nothing', async () => {
   await using folder = await temporaryFolder();
   const actions: string[] = [];
-  const volume = await Volume.open(
+  const volume = Volume.at(
     folder.path,
     filesWithSteps(({ action }) => void actions.push(action)),
   );
@@ -94,7 +94,7 @@ test('a look that adds nothing new writes nothing', async () => {
 
 test('a segment with nothing live is left out, one that is mostly dead is copied into the new one', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const first = await look(volume, [], ['aaaa', 'bbbb', 'cccc', 'dddd']);
   const half = await look(volume, first, ['aaaa', 'bbbb', 'new']);
   assert.deepEqual(half.slice(0, 1), first, 'half of it is live: it stays');
@@ -113,7 +113,7 @@ test('a segment with nothing live is left out, one that is mostly dead is copied
 
 test('a source that changes a little for ever has a bounded number of segments', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   let segments: SegmentRef[] = [];
   const blobs: string[] = [];
   for (let number = 0; number < 50; number++) {
@@ -127,7 +127,7 @@ test('a source that changes a little for ever has a bounded number of segments',
 
 test('what a look discards leaves nothing behind', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const store = await openBlobs(volume, source, []);
   await store.add(Buffer.alloc(2_000_000));
   assert.equal((await volume.list('tmp')).length, 1);
@@ -139,7 +139,7 @@ test('what a look discards leaves nothing behind', async () => {
 
 test('a live blob that is nowhere is a fault, not a hole in the catalogue', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   await using store = await openBlobs(volume, source, []);
   await store.add(Buffer.from('a'));
   await assert.rejects(store.seal([digestOf('a'), digestOf('b')]), { reason: 'StorageFailed' });
@@ -147,7 +147,7 @@ test('a live blob that is nowhere is a fault, not a hole in the catalogue', asyn
 
 test('segments that are missing or cut short count as not there, so that they are fetched again', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const first = await look(volume, [], ['first']);
   const second = await look(volume, first, ['first', 'second']);
   const third = await look(volume, second, ['first', 'second', 'third']);
@@ -173,7 +173,7 @@ test('a system that writes less than it was given is written to until everything
       return Object.assign(handle, { write: shortWrite });
     },
   } as Files;
-  const volume = await Volume.open(folder.path, short);
+  const volume = Volume.at(folder.path, short);
   const blobs = ['x'.repeat(12_345), 'y'];
   const segments = await look(volume, [], blobs);
   await assertReadable(volume, segments, blobs);
@@ -183,7 +183,7 @@ test('a system that writes less than it was given is written to until everything
 
 test('a damaged blob stops a look with a fault that says what to remove', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const segments = await look(volume, [], ['aaaa']);
   const path = segmentPath(source.namespace, source.name, segments[0]!.digest);
   await volume.write(path, Buffer.from('aaax'));

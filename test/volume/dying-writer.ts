@@ -10,6 +10,6 @@ const files = filesWithSteps(() => {
   step += 1;
   if (step === Number(dieAt)) process.kill(process.pid, 'SIGKILL');
 });
-const volume = await Volume.open(root, files);
+const volume = Volume.at(root, files);
 step = 0;
 await publish(volume, versionOf(Number(version)), `v${version}`);

@@ -32,7 +32,7 @@ test('a disk that is full at any step of a publication is a fault, and the old c
     failed.push(`${action} ${path}`);
     throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
   });
-  const volume = await Volume.open(folder.path, files);
+  const volume = Volume.at(folder.path, files);
   await publish(volume, versionOf(0), 'v0');
   const old = await served(folder.path);
   for (let version = 1; ; version++) {
@@ -55,14 +55,18 @@ test('a disk that is full at any step of a publication is a fault, and the old c
   });
 });
 
-test('an unwritable volume is a fault when it is opened', async () => {
+test('a volume that cannot be written is a fault that says why', async () => {
   await using folder = await temporaryFolder();
   await writeFile(join(folder.path, 'file'), '');
-  await assert.rejects(Volume.open(join(folder.path, 'file')), { name: 'SourceFault', reason: 'StorageFailed' });
+  await assert.rejects(Volume.at(join(folder.path, 'file')).checkWritable(), {
+    name: 'SourceFault',
+    reason: 'StorageFailed',
+  });
   const readOnly = filesWithSteps(({ action }) => {
     if (action === 'create') throw Object.assign(new Error('read-only'), { code: 'EROFS' });
   });
-  await assert.rejects(Volume.open(folder.path, readOnly), { reason: 'StorageFailed', message: /mounted read-only/ });
+  const writing = Volume.at(folder.path, readOnly).write('x', Buffer.from('x'));
+  await assert.rejects(writing, { reason: 'StorageFailed', message: /mounted read-only/ });
 });
 
 // Only root may mount one; everybody else has the test above, with the same faults from a stand-in.
@@ -82,7 +86,7 @@ if (process.getuid?.() === 0) {
 const isUnmounted = (path: string): boolean => spawnSync('umount', [path]).status === 0;
 
 async function fillAndRecover(root: string): Promise<void> {
-  const volume = await Volume.open(root);
+  const volume = Volume.at(root);
   await publish(volume, versionOf(0), 'v0');
   const old = await served(root);
   const before = Object.keys(await filesOf(root)).sort();

@@ -30,7 +30,7 @@ const skills = { loki: { 'SKILL.md': '---\nname: loki\n---\n', 'a b.txt': Buffer
 
 test('what a source publishes is read back byte for byte', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const { generation, changed } = await publish(volume, skills, 'main@sha1:1');
   assert.deepEqual({ generation, changed }, { generation: 1, changed: true });
   assert.deepEqual(await served(folder.path), {
@@ -49,7 +49,7 @@ test('what a source publishes is read back byte for byte', async () => {
 
 test('what a prompt takes and how it is called by people is read back as it was', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const taken = [
     { name: 'who', description: 'Whom to greet.', required: true },
     { name: 'greeting', required: false, default: 'Hello' },
@@ -64,7 +64,7 @@ test('what a prompt takes and how it is called by people is read back as it was'
 test('index.json is written last, and everything is synced before it is renamed', async () => {
   await using folder = await temporaryFolder();
   const steps: Step[] = [];
-  const volume = await Volume.open(
+  const volume = Volume.at(
     folder.path,
     filesWithSteps((step) => void steps.push(step)),
   );
@@ -87,7 +87,7 @@ test('index.json is written last, and everything is synced before it is renamed'
 
 test('a second publication of the same content touches no file', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   await publish(volume, skills, 'v1');
   const before = await filesOf(folder.path);
   const again = await publish(volume, skills, 'v1');
@@ -97,7 +97,7 @@ test('a second publication of the same content touches no file', async () => {
 
 test('a changed file costs that file, not the pack', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const large = Object.fromEntries(
     Array.from({ length: 50 }, (_, number) => [`skill-${number}`, { 'SKILL.md': `${number} ${'x'.repeat(20_000)}` }]),
   );
@@ -116,7 +116,7 @@ test('a changed file costs that file, not the pack', async () => {
 
 test('the same harvest gives the same catalogue, whatever order its fields were set in', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const harvest = harvestOf(skills);
   const turned = {
     ...harvest,
@@ -129,7 +129,7 @@ test('the same harvest gives the same catalogue, whatever order its fields were 
 
 test('the artifact digest moves with the content alone, not with the revision or a problem', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const harvest = harvestOf(skills);
   const problems = [
     { row: 'problem', path: 'x', line: 3, severity: 'error', reason: 'Empty', message: 'is empty' } as const,
@@ -146,7 +146,7 @@ test('the artifact digest moves with the content alone, not with the revision or
 
 test('a skill with very many files is written in short lines and read back as one artifact', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const files = Object.fromEntries(
     Array.from({ length: 1000 }, (_, number) => [`${'f'.repeat(100)}-${number}`, `${number}`]),
   );
@@ -167,7 +167,7 @@ test('a skill with very many files is written in short lines and read back as on
 
 test('each index.json of a gateway has a higher generation than the ones before', async (t) => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const path = join(folder.path, indexPath(gateway.namespace, gateway.name));
   const instructions = async (text: string) =>
     (await publishIndex(volume, gateway, { ...indexContent([]), instructions: text })).generation;
@@ -190,7 +190,7 @@ test('each index.json of a gateway has a higher generation than the ones before'
 
 test('an index that names a catalogue which is not on the volume is not published', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const record = await publishSkills(volume, skills, 'v1');
   await volume.remove(record.catalogue.path);
   const publishing = publishIndex(volume, gateway, indexContent([indexSource(source, record)]));

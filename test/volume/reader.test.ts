@@ -45,7 +45,7 @@ test('an index.json that cannot be served is refused with its reason', async (t)
     assert.rejects(read(), refused('Missing', /gateways\/flow\/agents\/index.json is not there/)),
   );
 
-  await publish(await Volume.open(folder.path), skills, 'v1');
+  await publish(Volume.at(folder.path), skills, 'v1');
   const whole = await readFile(path, 'utf8');
   const cases: [string, string, UnreadableReason, RegExp][] = [
     ['cut short', whole.slice(0, -20), 'Corrupt', /is not JSON/],
@@ -77,7 +77,7 @@ test('an index.json that cannot be served is refused with its reason', async (t)
 
 test('a catalogue file that is not the published one is refused with its reason', async (t) => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const { catalogue } = await publishSkills(volume, skills, 'v1');
   const path = join(folder.path, catalogue.path);
   const whole = await readFile(path, 'utf8');
@@ -115,7 +115,7 @@ test('a catalogue file that is not the published one is refused with its reason'
 
 test('rows that did not change are the same objects in the next version, those that did are new', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const problems = [{ row: 'problem', path: 'x', severity: 'info', reason: 'HiddenFiles', message: 'm' } as const];
   const load = async (content: Skills, revision: string, reuse?: Awaited<ReturnType<typeof readSourceCatalogue>>) => {
     const harvest = { ...harvestOf(content), problems };
@@ -135,7 +135,7 @@ test('rows that did not change are the same objects in the next version, those t
 
 test('ten thousand skills are loaded without holding up the event loop', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const many = Object.fromEntries(
     Array.from({ length: 10_000 }, (_, number) => [
       `skill-${number}`,
@@ -168,7 +168,7 @@ test('ten thousand skills are loaded without holding up the event loop', async (
 
 test('a flipped byte in a segment is content that is not available, never wrong content', async () => {
   await using folder = await temporaryFolder();
-  const { segments } = await publishSkills(await Volume.open(folder.path), skills, 'v1');
+  const { segments } = await publishSkills(Volume.at(folder.path), skills, 'v1');
   const path = join(folder.path, segmentPath(source.namespace, source.name, segments[0]!.digest));
   const bytes = await readFile(path);
   bytes[0] = bytes[0]! ^ 1;
@@ -184,7 +184,7 @@ test('a flipped byte in a segment is content that is not available, never wrong 
 
 test('content is read from any other segment that holds it when one is damaged', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const other = { ...source, name: 'other' };
   const first = await publishSkills(volume, { loki: { 'SKILL.md': 'shared' } }, 'v1');
   const second = await publishSkills(volume, { mine: { 'SKILL.md': 'shared' } }, 'v1', other);
@@ -200,7 +200,7 @@ test('content is read from any other segment that holds it when one is damaged',
 
 test('a reader refuses segments that are not whole, and goes on with those it has', async (t) => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const { segments } = await publishSkills(volume, skills, 'v1');
   const [ref] = (await publishSkills(volume, { ...skills, more: { 'SKILL.md': 'three' } }, 'v2')).segments.slice(1);
   const reader = new SegmentReader(folder.path);
@@ -230,7 +230,7 @@ test('a reader refuses segments that are not whole, and goes on with those it ha
 
 test('content of the catalogue before is still read after a new one came, and no longer after the next', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const reader = new SegmentReader(folder.path);
   for (const version of ['1', '2', '3']) {
     const { segments } = await publishSkills(volume, { loki: { 'SKILL.md': version } }, version);
@@ -245,7 +245,7 @@ test('content of the catalogue before is still read after a new one came, and no
 
 test('a segment that is no longer served is not kept open, so that deleting it frees the disk', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const open = new Set<string>();
   const watched = async (path: string, flags: string) => {
     const handle = await nodeFiles.open(path, flags);
@@ -276,7 +276,7 @@ test('a segment that is no longer served is not kept open, so that deleting it f
 
 test('a file handle that the file server no longer knows is opened again', async () => {
   await using folder = await temporaryFolder();
-  const { segments } = await publishSkills(await Volume.open(folder.path), skills, 'v1');
+  const { segments } = await publishSkills(Volume.at(folder.path), skills, 'v1');
   // No local file system forgets an open file; this stands in for an NFS server that does.
   let opened = 0;
   const forgetting = async (path: string, flags: string) => {
@@ -295,7 +295,7 @@ test('a file handle that the file server no longer knows is opened again', async
 
 test('however many segments there are, few files stay open, and all are read', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   const keys = Array.from({ length: 12 }, (_, number) => ({ ...source, name: `pack-${number}` }));
   const sources = [];
   for (const key of keys) {
@@ -332,7 +332,7 @@ test('however many segments there are, few files stay open, and all are read', a
 
 test('a reader that meets a damaged index.json reads the catalogue it has', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   await publish(volume, skills, 'v1');
   const reader = new SegmentReader(folder.path);
   const { catalogues } = await readAll(folder.path, reader);

@@ -9,7 +9,7 @@ import { Volume } from '../../operator/publish/volume.ts';
 import { publishSkills, source, temporaryFolder } from './support.ts';
 
 async function published(root: string): Promise<{ volume: Volume; record: SourceRecord; path: string }> {
-  const volume = await Volume.open(root);
+  const volume = Volume.at(root);
   const digest = `sha256:${'a'.repeat(64)}`;
   const record: SourceRecord = {
     ...(await publishSkills(volume, { loki: { 'SKILL.md': 'one' } }, 'v1')),
@@ -26,7 +26,7 @@ async function published(root: string): Promise<{ volume: Volume; record: Source
 test('a record is read back as it was written', async () => {
   await using folder = await temporaryFolder();
   const { record } = await published(folder.path);
-  assert.deepEqual(await readRecord(await Volume.open(folder.path), source), record);
+  assert.deepEqual(await readRecord(Volume.at(folder.path), source), record);
 });
 
 test('a record that says the same again is not written again', async () => {
@@ -73,7 +73,7 @@ test('a record that cannot be trusted is none', async (t) => {
 
 test('what a backend remembers is there after a restart, and nothing before the first time', async () => {
   await using folder = await temporaryFolder();
-  assert.equal(await sourceMemory(await Volume.open(folder.path), source).load(), undefined);
-  await sourceMemory(await Volume.open(folder.path), source).save(Buffer.from('trees'));
-  assert.equal(String(await sourceMemory(await Volume.open(folder.path), source).load()), 'trees');
+  assert.equal(await sourceMemory(Volume.at(folder.path), source).load(), undefined);
+  await sourceMemory(Volume.at(folder.path), source).save(Buffer.from('trees'));
+  assert.equal(String(await sourceMemory(Volume.at(folder.path), source).load()), 'trees');
 });

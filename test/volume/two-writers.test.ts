@@ -9,12 +9,12 @@ import { versionOf, versionServed } from './versions.ts';
 test('two writers at once corrupt nothing: every reading is one whole version of one of them', async () => {
   await using folder = await temporaryFolder();
   const root = folder.path;
-  await publish(await Volume.open(root), versionOf(0), 'v0');
+  await publish(Volume.at(root), versionOf(0), 'v0');
   const rounds = 40;
   let writing = 2;
   const writer = async (first: number) => {
     // Volumes of their own, so that nothing in this process keeps the two apart.
-    const volume = await Volume.open(root);
+    const volume = Volume.at(root);
     for (let round = 0; round < rounds; round++) {
       const version = first + 2 * round;
       await publish(volume, versionOf(version), `v${version}`);
@@ -31,5 +31,5 @@ test('two writers at once corrupt nothing: every reading is one whole version of
   assert.ok(last > 2 * rounds - 2, `one of the two last versions is served, not v${last}`);
   assert.ok(seen.size > 5, `the reader saw ${seen.size} versions`);
   reader.close();
-  assert.deepEqual(await (await Volume.open(root)).list('tmp'), []);
+  assert.deepEqual(await Volume.at(root).list('tmp'), []);
 });

@@ -13,7 +13,7 @@ test('files are 0644 and folders 0755 whatever the umask is, so that servers of 
   const program = `
     import { Volume } from ${JSON.stringify(join(import.meta.dirname, '../../operator/publish/volume.ts'))};
     process.umask(0o077);
-    const volume = await Volume.open(${JSON.stringify(join(folder.path, 'volume'))});
+    const volume = Volume.at(${JSON.stringify(join(folder.path, 'volume'))});
     await volume.write('a/b/file', Buffer.from('x'));
   `;
   const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
@@ -27,7 +27,7 @@ test('files are 0644 and folders 0755 whatever the umask is, so that servers of 
 
 test('a scratch folder is there while a look lasts, and gone with what is in it', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   {
     await using scratch = volume.scratch();
     assert.deepEqual(await volume.list('tmp'), [], 'a look that finds nothing new writes nothing');
@@ -40,7 +40,7 @@ test('a scratch folder is there while a look lasts, and gone with what is in it'
 
 test('a path that leads out of the volume is refused', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   for (const path of ['../outside', 'a/../../b', '/etc/passwd', 'a//b', '']) {
     await assert.rejects(volume.write(path, Buffer.from('x')), /is no path on the volume/);
     await assert.rejects(volume.read(path), /is no path on the volume/);
@@ -50,7 +50,7 @@ test('a path that leads out of the volume is refused', async () => {
 
 test('what is not there reads as nothing and removes as nothing', async () => {
   await using folder = await temporaryFolder();
-  const volume = await Volume.open(folder.path);
+  const volume = Volume.at(folder.path);
   assert.equal(await volume.read('no/file'), undefined);
   assert.equal(await volume.stat('no/file'), undefined);
   assert.deepEqual(await volume.list('no'), []);
@@ -59,7 +59,7 @@ test('what is not there reads as nothing and removes as nothing', async () => {
 
 test('a folder that cannot be made is StorageFailed at once, also where the one above refuses without a reason', async () => {
   await assert.rejects(
-    Volume.open('/proc/x/y'),
+    Volume.at('/proc/x/y').write('x', Buffer.from('x')),
     (error) => error instanceof SourceFault && error.reason === 'StorageFailed',
   );
 });

@@ -192,7 +192,7 @@ export class GatewayFixture {
   static async create(test: Owner): Promise<GatewayFixture> {
     const root = await mkdtemp(join(tmpdir(), 'lyceum-server-'));
     test.after(() => rm(root, { recursive: true, force: true }));
-    return new GatewayFixture(root, await Volume.open(root));
+    return new GatewayFixture(root, Volume.at(root));
   }
 
   /** @returns the generation */
