@@ -26,8 +26,10 @@ class Disk implements AsyncDisposable {
     await writeFile(filler, Buffer.alloc(2_000_000)).catch(() => {});
     return () => rm(filler);
   }
-  remount(how: 'ro' | 'rw'): void {
-    execFileSync('mount', ['-o', `remount,${how}`, this.path]);
+  /** While a file is being written it is busy. */
+  async remount(how: 'ro' | 'rw'): Promise<void> {
+    const done = () => spawnSync('mount', ['-o', `remount,${how}`, this.path]).status === 0;
+    await eventually(`it is mounted ${how}`, done);
   }
   async [Symbol.asyncDispose](): Promise<void> {
     await eventually('nothing of the disk is open', () => spawnSync('umount', [this.path]).status === 0);
@@ -72,11 +74,11 @@ describe('The disk', { skip: process.getuid?.() !== 0 && 'only root may mount on
 
   test('a read-only one at the start likewise', async () => {
     await using disk = await Disk.mount();
-    disk.remount('ro');
+    await disk.remount('ro');
     await using operator = await start(disk.path);
     await ready(operator, 'False/StorageFailed');
     assert.match(JSON.stringify(operator.cluster.status('sources', 'handbook').conditions), /mounted read-only/);
-    disk.remount('rw');
+    await disk.remount('rw');
     await ready(operator, succeeded);
   });
 
@@ -85,12 +87,15 @@ describe('The disk', { skip: process.getuid?.() !== 0 && 'only root may mount on
     await using operator = await start(disk.path);
     await ready(operator, succeeded);
     await eventually('it is published', async () => (await operator.catalogue('handbook'))?.artifacts.length === 1);
-    disk.remount('ro');
+    await disk.remount('ro');
     operator.cluster.configMap('pack', { 'skills__one__SKILL.md': skillText('one', 'Do it better.') });
     await ready(operator, 'False/StorageFailed');
     assert.equal((await operator.read('handbook', 'one')).toString(), skillText('one'));
-    disk.remount('rw');
-    await ready(operator, succeeded);
-    assert.equal((await operator.read('handbook', 'one')).toString(), skillText('one', 'Do it better.'));
+    await disk.remount('rw');
+    await eventually(
+      'the change is served',
+      async () => (await operator.read('handbook', 'one')).toString(),
+      (text) => text === skillText('one', 'Do it better.'),
+    );
   });
 });
