@@ -9,7 +9,7 @@ import { coordinatesVariable } from './cluster/coordinates.ts';
 
 const files = process.argv.length > 2 ? process.argv.slice(2) : ['test/**/*.test.ts'];
 
-await buildAhead('helm', 'versitygw');
+await buildAhead('helm', 'versitygw', 'definitions');
 await using controlPlane = await startControlPlane();
 const tests = spawn(
   process.execPath,

@@ -3,6 +3,7 @@
 #   build.sh         etcd, kube-apiserver, kube-controller-manager, kubectl: prints the folder they are in
 #   build.sh helm    Helm 4 and Helm 3: prints {"helm4": PROGRAM, "helm3": PROGRAM}
 #   build.sh versitygw   an S3 server: prints its program
+#   build.sh definitions   other people's CustomResourceDefinitions, of the Prometheus operator and the Gateway API: prints their folder
 #   build.sh node    all of that and what runs pods: prints {"bin", "containerd", "runc", "cni", "coredns": FOLDER, "helm4", "helm3": PROGRAM}
 # The folders stand outside the checkout, one for each version. With KUBEBUILDER_ASSETS set, the first form takes that folder
 # instead; it must hold etcd, kube-apiserver and kubectl (kube-controller-manager is started where it is there).
@@ -19,6 +20,8 @@ coredns=1.15.0
 helm4=4.3.1
 helm3=3.22.0
 versitygw=1.8.0
+prometheus_operator=0.85.0
+gateway_api=1.4.0
 
 fail() {
   printf '%s\n' "$@" >&2
@@ -38,11 +41,14 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/lyceum/cluster
 folder=$cache/kubernetes-$kubernetes-etcd-$etcd
 bin=$folder/bin
 
+definitions=$cache/definitions-$prometheus_operator-$gateway_api
+
 in_bin=(etcd kube-apiserver kube-controller-manager kubectl)
 wanted=()
 case $part in
   control-plane) wanted=("${in_bin[@]/#/$bin/}") ;;
   helm) wanted=("$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm") ;;
+  definitions) wanted=("$definitions") ;;
   versitygw) wanted=("$cache/versitygw-$versitygw/versitygw") ;;
   node)
     in_bin+=(kube-scheduler kubelet kube-proxy)
@@ -51,7 +57,7 @@ case $part in
     wanted+=("$cache/cni-$cni/"{ptp,loopback,host-local,portmap} "$cache/coredns-$coredns/coredns")
     wanted+=("$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm")
     ;;
-  *) fail "build.sh $part: there is no such part. Name helm, versitygw or node, or nothing for the control plane." ;;
+  *) fail "build.sh $part: there is no such part. Name helm, versitygw, definitions or node, or nothing for the control plane." ;;
 esac
 
 missing=()
@@ -64,6 +70,7 @@ print_places() {
     control-plane) echo "$bin" ;;
     helm) printf '{"helm4": "%s", "helm3": "%s"}\n' "$cache/helm-$helm4/helm" "$cache/helm-$helm3/helm" ;;
     versitygw) echo "$cache/versitygw-$versitygw/versitygw" ;;
+    definitions) echo "$definitions" ;;
     node)
       printf '{"bin": "%s", "containerd": "%s", "runc": "%s", "cni": "%s", "coredns": "%s", "helm4": "%s", "helm3": "%s"}\n' \
         "$bin" "$cache/"{"containerd-$containerd","runc-$runc","cni-$cni","coredns-$coredns","helm-$helm4/helm","helm-$helm3/helm"}
@@ -81,6 +88,7 @@ need="The tests need a real Kubernetes"
 case $part in
   control-plane) remedy+=", or name a folder of envtest programs in KUBEBUILDER_ASSETS (Helm, for the chart's tests, is built all the same)" ;;
   versitygw) need="The tests of buckets need an S3 server" ;;
+  definitions) need="Tests of what others define need their definitions" ;;
   helm) need="The tests of the chart need Helm 4 and Helm 3, which no folder in KUBEBUILDER_ASSETS has" ;;
 esac
 names=${missing[*]#"$cache/"}
@@ -168,7 +176,26 @@ build_containerd() {
     containerd=/cmd/containerd containerd-shim-runc-v2=/cmd/containerd-shim-runc-v2 ctr=/cmd/ctr
 }
 
+# Of the modules nothing is built: the files stand in them.
+fetch_definitions() {
+  is_missing "$definitions" || return 0
+  local module folder
+  mkdir "$work/definitions"
+  cd /
+  while read -r module folder; do
+    module=$(go mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+    cp "$module/$folder"/*_{servicemonitors,podmonitors,prometheusrules,httproutes,gateways}.yaml "$work/definitions" 2> /dev/null || true
+  done << END
+github.com/prometheus-operator/prometheus-operator@v$prometheus_operator example/prometheus-operator-crd
+sigs.k8s.io/gateway-api@v$gateway_api config/crd/standard
+END
+  [ "$(ls "$work/definitions" | wc -l)" = 5 ] || fail "The definitions of the Prometheus operator and the Gateway API cannot be fetched: see whether Go reaches its proxy."
+  chmod -R u+w "$work/definitions"
+  mv "$work/definitions" "$definitions"
+}
+
 (build_runc)
+(fetch_definitions)
 (project go.etcd.io/etcd/server/v3 "$etcd" "$bin" etcd=)
 (build_kubernetes)
 (build_containerd)

@@ -49,6 +49,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- printf "%s-operator" (regexMatch "^[0-9]" $name | ternary (printf "lyceum-%s" $name) $name | trunc 54 | trimSuffix "-") }}
 {{- end }}
 
+{{- /* The Service by which Prometheus finds the operators. */}}
+{{- define "lyceum.metricsService" -}}
+{{- printf "%s-metrics" (include "lyceum.callersService" . | trimSuffix "-operator") }}
+{{- end }}
+
 {{- define "lyceum.callersUrl" -}}
 {{- printf "https://%s.%s.svc:9443" (include "lyceum.callersService" .) .Release.Namespace }}
 {{- end }}
