@@ -1,6 +1,7 @@
 // The operator's two small HTTP listeners: probes for the kubelet, metrics for Prometheus.
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
 import type { Registry } from 'prom-client';
 
 export interface Listener {
@@ -36,16 +37,29 @@ export const metricsListener = (host: string, port: number, registry: Registry):
 const pathOf = (url: string | undefined): string => (url ?? '').split('?')[0]!;
 
 async function listen(host: string, port: number, answer: RequestListener): Promise<Listener> {
-  const server: Server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, answer);
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, answer);
+  return {
+    port: await listening(server, host, port),
+    close: () => closed(server, 0),
+  };
+}
+
+/** @returns the port, once the server listens @throws Error when it cannot */
+export async function listening(server: Server, host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(port, host, resolve);
   await promise;
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((done) => {
-        server.close(() => done());
-        server.closeAllConnections();
-      }),
-  };
+  return (server.address() as AddressInfo).port;
+}
+
+/** Resolves when nothing is answered any more. @param patience how long what is being answered may take, in milliseconds */
+export function closed(server: HttpServer | HttpsServer, patience: number): Promise<void> {
+  return new Promise((done) => {
+    const last = setTimeout(() => server.closeAllConnections(), patience);
+    server.close(() => {
+      clearTimeout(last);
+      done();
+    });
+    server.closeIdleConnections();
+  });
 }

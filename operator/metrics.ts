@@ -9,6 +9,8 @@ import type { WatchMetrics } from './kubernetes/list-watch.ts';
 import type { VolumeMetrics } from './publish/volume-watch.ts';
 import type { ControllerMetrics } from './reconcile/controller.ts';
 import type { Lane, QueueMetrics } from './reconcile/queue.ts';
+import { webhookProviders } from './resources/skill-source.ts';
+import { type WebhookMetrics, webhookResults } from './webhooks/receiver.ts';
 
 export interface SourceMetrics {
   /** A look has ended, well or not. */
@@ -44,6 +46,7 @@ export interface OperatorMetrics {
     /** @param bytes of catalogues and segments on the volume */
     bytes(bytes: number): void;
   };
+  webhooks: WebhookMetrics;
   /** @param lease the name of the Lease by which one of several operators leads */
   leads(lease: string, leads: boolean): void;
 }
@@ -70,6 +73,7 @@ export function operatorMetrics(registry: Registry): OperatorMetrics {
     downloads: downloadsMetrics(registry),
     gateways: gatewayMetrics(registry),
     volume: volumeMetrics(registry),
+    webhooks: webhookMetrics(registry),
     leads: (lease, leading) => leads.set({ name: lease }, leading ? 1 : 0),
   };
 }
@@ -253,6 +257,17 @@ function downloadsMetrics(registry: Registry): DownloadsMetrics {
   });
   for (const result of ['kept', 'repeated', 'refused', 'failed']) batches.inc({ result }, 0);
   return { batch: (result) => batches.inc({ result }), unknown: (times) => unknown.inc(times) };
+}
+
+function webhookMetrics(registry: Registry): WebhookMetrics {
+  const webhooks = new Counter({
+    name: 'lyceum_webhooks_total',
+    help: 'Webhooks that came, by the provider of their source and by what became of them.',
+    labelNames: ['provider', 'result'],
+    registers: [registry],
+  });
+  for (const provider of webhookProviders) for (const result of webhookResults) webhooks.inc({ provider, result }, 0);
+  return { received: (provider, result) => webhooks.inc({ provider, result }) };
 }
 
 const artifactKinds = ['skills', 'prompts', 'rules', 'profiles'] as const;

@@ -54,6 +54,8 @@ export interface RunningOperator {
   reindex(gateway: ObjectKey): Promise<Reindexed | ReindexRefusal>;
   /** Keeps what a server of a gateway counted. @throws when it cannot be kept now: it may be sent again */
   countDownloads(gateway: ObjectKey, batch: unknown): Promise<Kept>;
+  /** Somebody says that upstream may have changed: the source is looked at as soon as there is a worker, if this operator works. */
+  lookAgain(source: ObjectKey): void;
   /** Stops taking work, aborts fetches, waits for what is under way. */
   close(): Promise<void>;
 }
@@ -213,6 +215,9 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
         stop: signal,
       }),
     countDownloads: (gateway, batch) => downloads.keep(gateway, batch),
+    lookAgain: (source) => {
+      if (working) lookAgain(source);
+    },
     async close() {
       stop.abort();
       await running;

@@ -6,8 +6,9 @@ import { addSourceOptions, allowLoopback, type SourceFlags, sourceOptions } from
 import { addCallersOptions, type CallersFlags } from './callers-options.ts';
 import { addLeadershipOptions, electionOf, type LeadershipFlags } from './leadership.ts';
 import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
+import { addWebhooksOptions, listenToWebhooks, type WebhooksFlags } from './webhooks.ts';
 
-interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags, LeadershipFlags {
+interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags, WebhooksFlags, LeadershipFlags {
   namespaces?: string[];
   allNamespaces?: boolean;
   kubeconfig?: string;
@@ -51,8 +52,10 @@ export function operatorCommand(): Command {
     .addOption(option('--probes-port <port>', 'port of /healthz and /readyz').argParser(port).default(8081))
     .addOption(option('--metrics-port <port>', 'port of /metrics').argParser(port).default(9090))
     .addOption(logLevel());
-  return addLeadershipOptions(addCallersOptions(addPodOptions(addSourceOptions(command)))).action(
-    async (flags: OperatorFlags) => {
+  const options = [addSourceOptions, addPodOptions, addCallersOptions, addWebhooksOptions, addLeadershipOptions];
+  return options
+    .reduce((all, add) => add(all), command)
+    .action(async (flags: OperatorFlags) => {
       const [
         { startOperator },
         { metricsListener, probesListener },
@@ -100,23 +103,28 @@ export function operatorCommand(): Command {
         log,
       });
       const everywhere = anyAddress();
-      const [probes, metrics, callers] = await Promise.all([
+      const [probes, metrics, callers, webhooks] = await Promise.all([
         probesListener(everywhere, flags.probesPort, () => connected.unready() ?? election?.unready()),
         metricsListener(everywhere, flags.metricsPort, connected.registry),
         listenToCallers(flags, { host: everywhere, connected, operator, election, stop, log }),
+        listenToWebhooks(flags, { host: everywhere, connected, operator, election, log }),
       ]);
       const namespaces = flags.allNamespaces ? 'all' : connected.namespaces;
-      const ports = { probesPort: probes.port, metricsPort: metrics.port, callersPort: callers?.port };
+      const ports = {
+        probesPort: probes.port,
+        metricsPort: metrics.port,
+        callersPort: callers?.port,
+        webhooksPort: webhooks?.port,
+      };
       log.info({ version, namespaces, ...ports }, 'operator started');
       await stopped(stop);
       await operator.close();
       await election?.release();
-      await callers?.close();
+      await Promise.all([callers?.close(), webhooks?.close()]);
       await connected.close();
       await Promise.all([probes.close(), metrics.close()]);
       log.info('operator stopped');
       // Restarted, it follows.
       if (lost.signal.aborted) process.exitCode = 1;
-    },
-  );
+    });
 }

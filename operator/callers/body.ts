@@ -9,14 +9,19 @@ export class BodyTooLong extends Error {}
  * @throws BodyTooLong; errors of a connection that breaks off
  */
 export async function readBody(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw new BodyTooLong();
   const pieces: Buffer[] = [];
+  for await (const piece of bodyPieces(request, mostBytes)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** The body as it comes. @throws BodyTooLong; errors of a connection that breaks off */
+export async function* bodyPieces(request: IncomingMessage, mostBytes: number): AsyncGenerator<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw new BodyTooLong();
   let bytes = 0;
   // The connection must stay: there is an answer to give.
   for await (const piece of request.iterator({ destroyOnReturn: false })) {
     bytes += piece.length;
     if (bytes > mostBytes) throw new BodyTooLong();
-    pieces.push(piece);
+    yield piece;
   }
-  return Buffer.concat(pieces);
 }

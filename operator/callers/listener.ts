@@ -2,11 +2,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { ObjectKey } from '../kubernetes/cluster.ts';
-import type { Listener } from '../listeners.ts';
+import { closed, type Listener, listening } from '../listeners.ts';
 import { BodyTooLong, readBody } from './body.ts';
 import type { Caller } from './callers.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
@@ -62,25 +61,16 @@ export async function callersListener(options: CallersListenerOptions): Promise<
     (request, response) => void answer(request, response, options),
   );
   server.maxConnections = mostConnections;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).listen(port, host, resolve);
-  await promise;
+  const bound = await listening(server, host, port);
   const stop = new AbortController();
   const changed = (now: typeof certificate): void => server.setSecureContext({ ...now, minVersion: 'TLSv1.2' });
   const following = followCertificate(tlsFolder, certificate, { clock, log, signal: stop.signal, changed });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     async close() {
       stop.abort();
       await following;
-      await new Promise<void>((done) => {
-        const last = setTimeout(() => server.closeAllConnections(), farewellMilliseconds);
-        server.close(() => {
-          clearTimeout(last);
-          done();
-        });
-        server.closeIdleConnections();
-      });
+      await closed(server, farewellMilliseconds);
     },
   };
 }

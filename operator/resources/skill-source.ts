@@ -23,6 +23,9 @@ export const limitsSchema = z.object({
     .describe('The most bytes of all wanted files. With more, the source fails with LimitExceeded.'),
 });
 
+export const webhookProviders = ['GitHub', 'GitLab', 'Gitea', 'Generic'] as const;
+export type WebhookProvider = (typeof webhookProviders)[number];
+
 export const skillSourceSpecSchema = z
   .object({
     url: text(longest.url).describe(
@@ -95,7 +98,7 @@ export const skillSourceSpecSchema = z
       .optional()
       .describe(
         'How often to look for changes: 30s, 5m, 1h30m; at least 5s. Left out: only when the spec changes or somebody ' +
-          'sets the annotation lyceum.dev/requestedAt.',
+          'sets the annotation lyceum.dev/requestedAt or sends a webhook.',
       ),
     cache: z
       .enum(['Snapshot', 'Live'])
@@ -116,6 +119,25 @@ export const skillSourceSpecSchema = z
         'A Secret of this namespace. Git: username and password, password alone, or bearerToken. WebDAV, where it is ' +
           'required: username and password. A bucket: accessKeyId and secretAccessKey, with sessionToken where they are ' +
           'lent. An OCI artifact: .dockerconfigjson, or username and password. A discovery index: bearerToken. All: ca.crt for a server with a certificate of your own.',
+      ),
+    webhook: z
+      .object({
+        provider: z
+          .enum(webhookProviders)
+          .describe(
+            'Who sends, which says how a webhook is checked. Gitea: Forgejo too. Generic: a signature in X-Signature or ' +
+              'X-Hub-Signature (sha256=HEX), Standard Webhooks, or a bearer token.',
+          ),
+        secretRef: z
+          .object({ name: text(longest.name).min(1).describe('The name of the Secret.') })
+          .describe(
+            "A Secret of this namespace whose key token holds what the provider was given as the webhook's secret: 16 to 1,024 characters.",
+          ),
+      })
+      .optional()
+      .describe(
+        'Whose webhooks make the operator look now, at /hooks/NAMESPACE/NAME of its port for webhooks, where the ' +
+          'installation has one. Nothing that a webhook says is believed: it only asks for a look.',
       ),
     timeout: text(16).default('60s').describe('How long one look may take in all: 30s, 5m; from 5s to 1h.'),
     limits: limitsSchema

@@ -49,6 +49,9 @@ const escapedDots = '/(\\.|%2[eE]){1,2}(/|$)';
 const webAddress = '^https?://';
 const indexUrl =
   '^https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)*/\\.well-known/(agent-skills|skills)/index\\.json$';
+const configMap = '^configmap://';
+const isConfigMap = matches(configMap);
+const secretName = 'write the name of a Secret of this namespace';
 const configMapUrl = `^configmap://${dnsName}$`;
 const fileUrl = '^file:///[^?#\\\\\\x00-\\x1f\\x7f]*$';
 
@@ -158,12 +161,7 @@ export const skillSourceRules: readonly Rule[] = [
     'https:// and http:// are for discovery indexes: write https://HOST/.well-known/agent-skills/index.json, without a ' +
       'query, a fragment and ..; a git repository is git+https://HOST/PATH',
   ),
-  urlRule(
-    '^configmap://',
-    configMapUrl,
-    undefined,
-    'write configmap://NAME, the name of a ConfigMap of this namespace',
-  ),
+  urlRule(configMap, configMapUrl, undefined, 'write configmap://NAME, the name of a ConfigMap of this namespace'),
   urlRule(
     '^file:',
     fileUrl,
@@ -213,6 +211,13 @@ export const skillSourceRules: readonly Rule[] = [
     message: 'region is for buckets only (s3://, s3+https://, s3+http://): remove it',
     holds: ({ region, url }) => region === undefined || isS3(url),
   }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
+    field: '.webhook',
+    cel: `!has(self.webhook) || !${celMatches('self.url', configMap)}`,
+    message: 'webhook is not for configmap://, since a changed ConfigMap is noticed at once: remove it',
+    holds: ({ webhook, url }) => webhook === undefined || !isConfigMap(url),
+  }),
   textRule('spec.region', regionName, "write the region's name, such as eu-central-1, or what the server's docs say"),
   rule<string>({
     at: 'spec.ref',
@@ -234,7 +239,8 @@ export const skillSourceRules: readonly Rule[] = [
   globRule('spec.include.profiles[]'),
   globRule('spec.include.files[]'),
   globRule('spec.exclude[]'),
-  textRule('spec.secretRef.name', objectName, 'write the name of a Secret of this namespace'),
+  textRule('spec.secretRef.name', objectName, secretName),
+  textRule('spec.webhook.secretRef.name', objectName, secretName),
   durationRule('refresh', '8760h', 'write a duration such as 30s, 5m or 1h30m, at least 5s and at most 8760h'),
   durationRule('timeout', '1h', 'write a duration such as 30s, 5m or 1h, at least 5s and at most 1h'),
   textRule('spec.limits.fileSize', quantityPattern, quantityMessage),

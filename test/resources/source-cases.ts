@@ -454,6 +454,33 @@ const sourceFields: Case[] = [
   { what: 'a tag of 64 characters that JavaScript counts twice', spec: { url: github, tags: [words(64, '🦉')] } },
   { what: 'a tag of 65 such characters', spec: { url: github, tags: [words(65, '🦉')] }, refused: on('spec.tags[0]') },
   { what: 'a tag that is null', spec: { url: github, tags: [null] }, refused: on('spec.tags[0]') },
+  { what: 'a webhook', spec: { url: github, webhook: { provider: 'GitHub', secretRef } } },
+  {
+    what: 'webhooks of a provider that is not known',
+    spec: { url: github, webhook: { provider: 'Bitbucket', secretRef } },
+    refused: on('spec.webhook.provider'),
+  },
+  {
+    what: 'a webhook without a Secret',
+    spec: { url: github, webhook: { provider: 'GitLab' } },
+    refused: on('spec.webhook.secretRef'),
+  },
+  {
+    what: 'a webhook without a provider',
+    spec: { url: github, webhook: { secretRef } },
+    refused: on('spec.webhook.provider'),
+  },
+  {
+    what: 'a webhook whose Secret has a slash in its name',
+    spec: { url: github, webhook: { provider: 'Gitea', secretRef: { name: 'team/hook' } } },
+    refused: on('spec.webhook.secretRef.name', objectName),
+  },
+  { what: 'a webhook of a folder', spec: { url: 'file:///packs', webhook: { provider: 'Generic', secretRef } } },
+  {
+    what: 'a webhook of a ConfigMap',
+    spec: { url: 'configmap://x', webhook: { provider: 'Generic', secretRef } },
+    refused: on('spec.webhook', /a changed ConfigMap is noticed at once: remove it/),
+  },
   { what: 'suspend as a word', spec: { url: github, suspend: 'yes' }, refused: on('spec.suspend') },
   {
     what: 'three faults at once',
