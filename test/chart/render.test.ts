@@ -5,6 +5,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { crdFiles } from '../../operator/resources/crd-files.ts';
 import { type Helm, helms, objects, only, type Rendered, type RenderOptions, type Values } from './helm.ts';
@@ -34,6 +35,7 @@ const many = {
   extraCa: { configMap: 'authorities' },
   proxy: { httpsProxy: 'http://proxy.example:3128', noProxy: '.svc,10.0.0.0/8' },
   fileRoot: { persistentVolumeClaim: { claimName: 'shared-skills' } },
+  webhooks: { enabled: true, ingress: { enabled: true, host: 'hooks.example.com', tlsSecret: 'hooks-tls' } },
   podAnnotations: { team: 'platform' },
   podLabels: { team: 'platform' },
   nodeSelector: { disk: 'fast' },
@@ -474,6 +476,59 @@ describe('the port for servers', () => {
     const [{ serviceAccountToken }, { secret }] = projected.sources;
     assert.equal(serviceAccountToken.audience, 'lyceum');
     assert.deepEqual(secret.items, [{ key: 'ca.crt', path: 'ca.crt' }]);
+  });
+});
+
+describe('the port for webhooks', () => {
+  const ingress = {
+    enabled: true,
+    host: 'hooks.example.com',
+    className: 'nginx',
+    tlsSecret: 'hooks-tls',
+    annotations: { a: 'b' },
+  };
+
+  test('is not there where nobody asks for it', () => {
+    assert.ok(argumentsOf(plain).every((argument) => !argument.startsWith('--webhooks-port')));
+    assert.ok(plain.every(({ kind }) => kind !== 'Ingress'));
+  });
+
+  test('has the way from the host of an Ingress to the operator, for /hooks and nothing else', async () => {
+    const all = await objects(helm4, { values: { webhooks: { enabled: true, ingress } } });
+    assert.ok(argumentsOf(all).includes('--webhooks-port=9292'));
+    assert.ok(
+      container(all, 'operator').ports.some((port: object) =>
+        isDeepStrictEqual(port, { name: 'webhooks', containerPort: 9292 }),
+      ),
+    );
+    const service = only(all, 'Service');
+    assert.deepEqual(service.spec.ports[1], { name: 'webhooks', port: 9292, targetPort: 'webhooks' });
+    const { metadata, spec } = only(all, 'Ingress');
+    assert.deepEqual([metadata.name, metadata.annotations], ['lyceum-webhooks', { a: 'b' }]);
+    assert.deepEqual(spec, {
+      ingressClassName: 'nginx',
+      tls: [{ hosts: ['hooks.example.com'], secretName: 'hooks-tls' }],
+      rules: [
+        {
+          host: 'hooks.example.com',
+          http: {
+            paths: [
+              {
+                path: '/hooks',
+                pathType: 'Prefix',
+                backend: { service: { name: service.metadata.name, port: { name: 'webhooks' } } },
+              },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  test('is there without an Ingress, for those who have another way in', async () => {
+    const all = await objects(helm4, { values: { ...sidecar, webhooks: { enabled: true } } });
+    assert.ok(argumentsOf(all).includes('--webhooks-port=9292'));
+    assert.ok(all.every(({ kind }) => kind !== 'Ingress'));
   });
 });
 

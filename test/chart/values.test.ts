@@ -86,6 +86,16 @@ const refused: { what: string; values: Values; says: RegExp }[] = [
     says: /add skills to namespaces/,
   },
   {
+    what: 'a way in for webhooks that nobody takes',
+    values: { webhooks: { ingress: { enabled: true, host: 'hooks.example.com' } } },
+    says: /webhooks\.ingress\.enabled needs webhooks\.enabled/,
+  },
+  {
+    what: 'a way in for webhooks without a host',
+    values: { webhooks: { enabled: true, ingress: { enabled: true } } },
+    says: /webhooks\.ingress\.host is missing: name the host/,
+  },
+  {
     what: 'two places for certificates',
     values: { extraCa: { configMap: 'a', secret: 'b' } },
     says: /extraCa: name a configMap or a secret, not both/,
@@ -98,7 +108,14 @@ for (const helm of await helms()) {
       test(`refuses ${what}, and says so`, async () => assert.match(await refusal(helm, values), says));
 
     test('takes null where nothing is needed', async () => {
-      const values = { resources: null, proxy: null, image: { tag: null }, podLabels: null, namespaces: null };
+      const values = {
+        resources: null,
+        proxy: null,
+        image: { tag: null },
+        podLabels: null,
+        webhooks: null,
+        namespaces: null,
+      };
       await rendered(helm, { values });
     });
 

@@ -42,7 +42,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.volume.existingClaim | default (include "lyceum.fullname" .) }}
 {{- end }}
 
-{{- /* The Service of the operator's port for its servers; its certificate is in a Secret of that name with -tls. */}}
+{{- /* The Service of the operator's ports for its servers and for webhooks; the former's certificate is in a Secret of that name with -tls. */}}
 {{- define "lyceum.callersService" -}}
 {{- /* The name of a Service begins with a letter and has no dot. */}}
 {{- $name := include "lyceum.fullname" . | replace "." "-" }}
@@ -115,6 +115,14 @@ capabilities:
 {{- end }}
 {{- if and .Values.sidecar.enabled (gt (int .Values.replicas) 1) }}
 {{- fail "replicas is more than 1, but with sidecar.enabled each operator would have a volume and a server of its own: set replicas to 1, or sidecar.enabled to false" }}
+{{- end }}
+{{- with .Values.webhooks }}
+{{- if and (.ingress).enabled (not .enabled) }}
+{{- fail "webhooks.ingress.enabled needs webhooks.enabled: it leads to the port for webhooks, and there is none" }}
+{{- end }}
+{{- if and (.ingress).enabled (not .ingress.host) }}
+{{- fail "webhooks.ingress.host is missing: name the host that providers send webhooks to, such as hooks.example.com" }}
+{{- end }}
 {{- end }}
 {{- with .Values.extraCa }}
 {{- if and .configMap .secret }}

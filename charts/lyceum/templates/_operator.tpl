@@ -50,6 +50,9 @@
 {{- if or .Values.extraCa.configMap .Values.extraCa.secret }}
 - --extra-ca-file=/etc/lyceum/extra-ca/{{ .Values.extraCa.key }}
 {{- end }}
+{{- if (.Values.webhooks).enabled }}
+- --webhooks-port=9292
+{{- end }}
 {{- if .Values.fileRoot }}
 - --file-root=/files
 {{- end }}
