@@ -1,4 +1,4 @@
-# The image of Lyceum: one program, `lyceum operator|server|run|check`, as a user without rights, on a read-only root.
+# The image of Lyceum: one program, `lyceum operator|server|sync|run|check`, as a user without rights, on a read-only root.
 #
 #   docker build --tag lyceum:0.2.0 .
 #   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/lyceum:0.2.0 --push .
@@ -17,6 +17,7 @@ COPY catalogue catalogue
 COPY upstream upstream
 COPY operator operator
 COPY server server
+COPY sync sync
 COPY cli cli
 # Whatever the modes in the checkout were: everybody reads, nobody writes.
 RUN rm package-lock.json .npmrc && chmod -R a=rX . && chmod a+x cli/main.ts

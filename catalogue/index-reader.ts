@@ -5,7 +5,7 @@ import { CatalogueUnreadable, checkFormat } from './unreadable.ts';
 import { readWhole } from './whole-file.ts';
 
 /** The largest index.json that is read, in bytes. */
-const longestIndex = 64 * 1024 * 1024;
+export const longestIndex = 64 * 1024 * 1024;
 
 /**
  * A gateway's index, whole and checked against its own digest.
@@ -14,7 +14,15 @@ const longestIndex = 64 * 1024 * 1024;
  */
 export async function readIndex(root: string, namespace: string, name: string): Promise<Index> {
   const path = indexPath(namespace, name);
-  const text = await readWhole(root, path, longestIndex);
+  return parseIndex(path, await readWhole(root, path, longestIndex));
+}
+
+/**
+ * The same of a text that was read already.
+ * @param path for errors
+ * @throws CatalogueUnreadable
+ */
+export function parseIndex(path: string, text: string): Index {
   let content: unknown;
   try {
     content = JSON.parse(text);

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-// The `lyceum` command: operator, server, run, check. Each command is a module that is loaded only when it is asked for.
+// The `lyceum` command: operator, server, sync, run, check. Each command is a module that is loaded only when it is asked for.
 import { Command, CommanderError } from 'commander';
 import { checkCommand } from './check/command.ts';
 import { operatorCommand } from './operator/command.ts';
 import { runCommand } from './run/command.ts';
 import { serverCommand } from './server/command.ts';
+import { syncCommand } from './sync/command.ts';
 import { version } from './version.ts';
 
 const program = new Command('lyceum')
@@ -16,6 +17,7 @@ const program = new Command('lyceum')
   .addHelpText('after', '\nEvery option has an environment variable: --some-name is LYCEUM_SOME_NAME.')
   .addCommand(operatorCommand())
   .addCommand(serverCommand())
+  .addCommand(syncCommand())
   .addCommand(runCommand())
   .addCommand(checkCommand());
 

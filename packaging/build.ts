@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 const repository = join(import.meta.dirname, '..');
 const build = join(repository, 'build');
-const rooms = ['catalogue', 'upstream', 'operator', 'server', 'cli'];
+const rooms = ['catalogue', 'upstream', 'operator', 'server', 'sync', 'cli'];
 
 /** A module's own files, by the name that they have here: `from './x.ts'`, `import('./x.ts')`, `new URL('./x.ts', …)`. */
 const ownModule = /(['"]\.{1,2}\/[^'"\n]*)\.ts(['"])/g;

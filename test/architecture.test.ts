@@ -14,7 +14,8 @@ const rooms: Record<string, readonly string[]> = {
   upstream: [],
   operator: ['catalogue', 'upstream'],
   server: ['catalogue', 'upstream'],
-  cli: ['catalogue', 'upstream', 'operator', 'server'],
+  sync: ['catalogue'],
+  cli: ['catalogue', 'upstream', 'operator', 'server', 'sync'],
 };
 
 const longestModule = 400;

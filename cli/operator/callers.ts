@@ -2,10 +2,12 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { Callers } from '../../operator/callers/callers.ts';
+import { Copiers } from '../../operator/callers/copiers.ts';
 import { ledRoutes } from '../../operator/callers/led.ts';
 import { callersListener } from '../../operator/callers/listener.ts';
 import { mostBodyBytes, routesOf } from '../../operator/callers/routes.ts';
 import { systemClock } from '../../operator/clock.ts';
+import { copyRoutes } from '../../operator/copies/routes.ts';
 import type { Election } from '../../operator/leadership/election.ts';
 import type { Listener } from '../../operator/listeners.ts';
 import type { RunningOperator } from '../../operator/operator.ts';
@@ -15,6 +17,8 @@ import type { PodFlags } from './pod-options.ts';
 
 export interface CallersParts {
   host: string;
+  /** Absolute path of the volume, whose catalogues are copied. */
+  volume: string;
   connected: Connected;
   operator: RunningOperator;
   /** Absent where this operator is the only one. */
@@ -27,7 +31,7 @@ export interface CallersParts {
 /** @throws Error when the certificate cannot be used or the port not be listened on */
 export async function listenToCallers(
   { tlsFolder, callersPort, sidecarGateway, callersUrl }: CallersFlags & Pick<PodFlags, 'callersUrl'>,
-  { host, connected, operator, election, stop, log }: CallersParts,
+  { host, volume, connected, operator, election, stop, log }: CallersParts,
 ): Promise<Listener | undefined> {
   if (!tlsFolder) return undefined;
   const { connection, cluster, ownNamespace } = connected;
@@ -38,6 +42,7 @@ export async function listenToCallers(
     clock: systemClock,
     now: Date.now,
   });
+  const copiers = new Copiers({ callers, cluster, clock: systemClock, log });
   const routes = routesOf(operator, log);
   return callersListener({
     host,
@@ -55,6 +60,10 @@ export async function listenToCallers(
             stop,
             clock: systemClock,
           }),
+    copies: {
+      identify: (authorization, gateway) => copiers.identify(authorization, gateway),
+      routes: copyRoutes({ volume, synced: () => operator.synced() }),
+    },
     clock: systemClock,
     log,
   });

@@ -1,11 +1,15 @@
 // `lyceum operator`: watches SkillSources and SkillGateways in Kubernetes and publishes their catalogues to a volume.
+import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { systemClock } from '../../operator/clock.ts';
+import { keyOf } from '../../operator/kubernetes/cluster.ts';
 import { anyAddress } from '../any-address.ts';
 import { count, list, logLevel, option, port } from '../options.ts';
 import { addSourceOptions, allowLoopback, type SourceFlags, sourceOptions } from '../source-options.ts';
 import { addCallersOptions, type CallersFlags } from './callers-options.ts';
 import { addLeadershipOptions, electionOf, type LeadershipFlags } from './leadership.ts';
 import { addPodOptions, type PodFlags, podSettings, sidecarUrl } from './pod-options.ts';
+import { followAuthority, syncAuthority } from './sync-authority.ts';
 import { addWebhooksOptions, listenToWebhooks, type WebhooksFlags } from './webhooks.ts';
 
 interface OperatorFlags extends SourceFlags, PodFlags, CallersFlags, WebhooksFlags, LeadershipFlags {
@@ -74,13 +78,14 @@ export function operatorCommand(): Command {
         import('../version.ts'),
       ]);
       const log = makeLogger(flags.logLevel);
+      const sync = await syncAuthority(flags);
       const lost = new AbortController();
       const stop = AbortSignal.any([stopSignal(), lost.signal]);
       const connected = connect({
         kubeconfig: flags.kubeconfig,
         namespaces: flags.namespaces,
         allNamespaces: flags.allNamespaces,
-        pods: (ownNamespace) => podSettings(flags, ownNamespace),
+        pods: (ownNamespace) => podSettings(flags, ownNamespace, process.env, sync),
         log,
       });
       const election = await electionOf(flags, connected, log);
@@ -106,9 +111,23 @@ export function operatorCommand(): Command {
       const [probes, metrics, callers, webhooks] = await Promise.all([
         probesListener(everywhere, flags.probesPort, () => connected.unready() ?? election?.unready()),
         metricsListener(everywhere, flags.metricsPort, connected.registry),
-        listenToCallers(flags, { host: everywhere, connected, operator, election, stop, log }),
+        listenToCallers(flags, {
+          host: everywhere,
+          volume: resolve(flags.volume),
+          connected,
+          operator,
+          election,
+          stop,
+          log,
+        }),
         listenToWebhooks(flags, { host: everywhere, connected, operator, election, log }),
       ]);
+      if (sync && flags.tlsFolder) {
+        const renderAgain = (): void => {
+          for (const gateway of connected.cluster.gateways.list()) operator.reconcileGateway(keyOf(gateway));
+        };
+        void followAuthority(sync, flags.tlsFolder, { clock: systemClock, log, signal: stop, changed: renderAgain });
+      }
       const namespaces = flags.allNamespaces ? 'all' : connected.namespaces;
       const ports = {
         probesPort: probes.port,

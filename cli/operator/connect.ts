@@ -54,7 +54,7 @@ export function connect({ kubeconfig, namespaces: named, allNamespaces, pods: po
   const metrics = operatorMetrics(registry);
   const connection = new Connection({
     load: () => loadKubeConfig(kubeconfig),
-    connections: connectionsFor(Math.max(1, namespaces.length), 1),
+    connections: connectionsFor(Math.max(1, namespaces.length), Math.max(1, namespaces.length)),
     requested: metrics.requested,
   });
   const leaseConnection = new Connection({
@@ -69,8 +69,7 @@ export function connect({ kubeconfig, namespaces: named, allNamespaces, pods: po
   const cluster = new ApiServerCluster({
     connection,
     namespaces: watched,
-    // Elsewhere no pod can mount the volume, so there is nothing to watch.
-    childNamespaces: pods && (allNamespaces || watched.includes(pods.namespace) ? [pods.namespace] : []),
+    childNamespaces: pods && childNamespacesOf(pods, watched, allNamespaces),
     instance: hostname(),
     metrics: metrics.watches,
     log,
@@ -90,6 +89,12 @@ export function connect({ kubeconfig, namespaces: named, allNamespaces, pods: po
       await Promise.all([connection.close(), leaseConnection.close()]);
     },
   };
+}
+
+/** Where no pod can mount the volume, and none may copy it, there is nothing to watch. */
+function childNamespacesOf(pods: PodSettings, watched: readonly string[], all: boolean | undefined): readonly string[] {
+  if (pods.sync !== undefined) return watched;
+  return all || watched.includes(pods.namespace) ? [pods.namespace] : [];
 }
 
 /** The address of the kubeconfig, and in a pod the Service's as well. */

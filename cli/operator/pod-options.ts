@@ -16,6 +16,7 @@ export interface PodFlags {
   callersUrl?: string;
   callersCaSecret?: string;
   gatewayExtraCa?: ExtraCa | '';
+  sync?: boolean;
 }
 
 export function addPodOptions(command: Command): Command {
@@ -66,6 +67,12 @@ export function addPodOptions(command: Command): Command {
     )
     .addOption(
       option(
+        '--sync',
+        'gateways of namespaces that the volume does not reach, and those that ask for it, get pods that copy the catalogue from the port for callers; needs --callers-url and --tls-folder with ca.crt',
+      ),
+    )
+    .addOption(
+      option(
         '--sidecar-gateway <namespace/name>',
         "the gateway that a server in the operator's own pod serves, behind a Service of its name: its status tells the URL",
       ),
@@ -75,12 +82,14 @@ export function addPodOptions(command: Command): Command {
 /**
  * @param ownNamespace the namespace that the operator runs in
  * @param environment where the proxy's variables are looked up, in either case
+ * @param sync with --sync, by what copies know the operator
  * @throws Error when the image is missing, or one of the two that belong together
  */
 export function podSettings(
   flags: PodFlags & Pick<SourceFlags, 'denyCidr'>,
   ownNamespace: string,
   environment: NodeJS.ProcessEnv = process.env,
+  sync?: PodSettings['sync'],
 ): PodSettings | undefined {
   const { volumeClaim, gatewayImage, callersUrl, callersCaSecret } = flags;
   if (!volumeClaim) return undefined;
@@ -95,6 +104,7 @@ export function podSettings(
     namespace: flags.operatorNamespace ?? ownNamespace,
     keepTogether: flags.keepTogether,
     operator: callersUrl && callersCaSecret ? { url: callersUrl, caSecret: callersCaSecret } : undefined,
+    ...(sync === undefined ? {} : { sync }),
     ...fetchingOf(flags.denyCidr ?? [], proxyVariables(environment), flags.gatewayExtraCa || undefined),
   };
 }

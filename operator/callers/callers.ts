@@ -37,12 +37,16 @@ export class Callers {
    * @throws KeysUnavailable; KubernetesError when the pod cannot be looked at
    */
   async identify(authorization: string | undefined): Promise<Caller> {
-    const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
-    if (token === undefined) return 'unknown';
-    const identity = await podOfToken(token, this.#issuer, this.#options.now());
+    const identity = await this.identity(authorization);
     if (identity === undefined) return 'unknown';
-    const gateway = this.#besideOperator(identity) ?? (await this.#gatewayOf(identity));
+    const gateway = this.#besideOperator(identity) ?? (await this.gatewayOf(identity));
     return gateway === undefined ? 'stranger' : { gateway };
+  }
+
+  /** The pod that a header speaks for; undefined where it is not accepted. @throws KeysUnavailable */
+  async identity(authorization: string | undefined): Promise<PodIdentity | undefined> {
+    const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
+    return token === undefined ? undefined : await podOfToken(token, this.#issuer, this.#options.now());
   }
 
   #besideOperator({ namespace, name }: PodIdentity): ObjectKey | undefined {
@@ -51,17 +55,21 @@ export class Callers {
     return cluster.gateways.get(sidecar.gateway) === undefined ? undefined : sidecar.gateway;
   }
 
-  async #gatewayOf(identity: PodIdentity): Promise<ObjectKey | undefined> {
+  /** The gateway that a pod was started for. @throws KubernetesError */
+  async gatewayOf(identity: PodIdentity): Promise<ObjectKey | undefined> {
     const { cluster } = this.#options;
     const deployments = cluster.children?.store('Deployment');
     // Elsewhere there are no pods of a gateway, and none that the operator may read.
     if (!deployments?.list().some(({ metadata }) => metadata.namespace === identity.namespace)) return undefined;
-    const pod = await this.#pod(identity);
+    const pod = await this.pod(identity);
     return pod && gatewayOfPod(pod, cluster.gateways, deployments);
   }
 
-  /** A token outlives its pod: another pod of the same name is not the one that it was made out for. */
-  async #pod({ namespace, name, uid }: PodIdentity): Promise<KubernetesObject | undefined> {
+  /**
+   * A token outlives its pod: another pod of the same name is not the one that it was made out for.
+   * @throws KubernetesError
+   */
+  async pod({ namespace, name, uid }: PodIdentity): Promise<KubernetesObject | undefined> {
     const path = `${collectionPath(pods, namespace)}/${encodeURIComponent(name)}`;
     try {
       const accept = acceptOf(pods, 'get');

@@ -2,6 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { ObjectKey } from '../kubernetes/cluster.ts';
@@ -9,6 +11,7 @@ import { closed, type Listener, listening } from '../listeners.ts';
 import { BodyTooLong, readBody } from './body.ts';
 import type { Caller } from './callers.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
+import type { Copier } from './copiers.ts';
 
 export interface Answer {
   status: number;
@@ -27,6 +30,26 @@ export interface Call {
 
 export type Route = (call: Call) => Promise<Answer>;
 
+/** What is sent as it is. */
+export interface FileAnswer {
+  status: number;
+  headers: Record<string, string>;
+  content?: Buffer | Readable;
+}
+
+/** A call of a pod that copies the catalogue of a gateway. */
+export interface CopyCall {
+  gateway: ObjectKey;
+  /** Whether the pod was started for that gateway. */
+  own: boolean;
+  query: URLSearchParams;
+  header(name: string): string | undefined;
+  /** Aborts when nobody waits any longer, and when the operator stops. */
+  signal: AbortSignal;
+}
+
+export type CopyRoute = (call: CopyCall) => Promise<Answer | FileAnswer>;
+
 export interface CallersListenerOptions {
   host: string;
   /** 0: any free port. */
@@ -36,11 +59,21 @@ export interface CallersListenerOptions {
   identify(authorization: string | undefined): Promise<Caller>;
   /** By method and path: `POST /reindex`. */
   routes: Readonly<Record<string, Route>>;
+  /** Routes by which catalogues are copied; the query's `gateway` names one of the caller's namespace. */
+  copies?:
+    | {
+        identify(authorization: string | undefined, gateway: string): Promise<Copier>;
+        routes: Readonly<Record<string, CopyRoute>>;
+      }
+    | undefined;
   clock: Clock;
   log: Logger;
 }
 
-const mostConnections = 256;
+/** Each pod that copies a catalogue holds one. */
+const mostConnections = 1024;
+/** A pod that takes nothing of what is sent to it for so long has gone, in milliseconds. */
+const stalledMilliseconds = 30_000;
 /** How long calls that are being answered may take to their end, in milliseconds. */
 const farewellMilliseconds = 10_000;
 
@@ -48,6 +81,7 @@ const farewellMilliseconds = 10_000;
 export async function callersListener(options: CallersListenerOptions): Promise<Listener> {
   const { host, port, tlsFolder, clock, log } = options;
   const certificate = await readCertificate(tlsFolder);
+  const stop = new AbortController();
   const server = createServer(
     {
       ...certificate,
@@ -58,11 +92,10 @@ export async function callersListener(options: CallersListenerOptions): Promise<
       // How often Node looks whether one of them is over: left alone, every 30 s.
       connectionsCheckingInterval: 1_000,
     },
-    (request, response) => void answer(request, response, options),
+    (request, response) => void answer(request, response, options, stop.signal),
   );
   server.maxConnections = mostConnections;
   const bound = await listening(server, host, port);
-  const stop = new AbortController();
   const changed = (now: typeof certificate): void => server.setSecureContext({ ...now, minVersion: 'TLSv1.2' });
   const following = followCertificate(tlsFolder, certificate, { clock, log, signal: stop.signal, changed });
   return {
@@ -78,26 +111,67 @@ export async function callersListener(options: CallersListenerOptions): Promise<
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { identify, routes, log }: CallersListenerOptions,
+  { identify, routes, copies, log }: CallersListenerOptions,
+  stop: AbortSignal,
 ): Promise<void> {
   const send = ({ status, body }: Answer, headers: Record<string, string> = {}): void => {
     response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
   try {
     const { authorization = '' } = request.headers;
-    const caller = await identify(authorization);
+    const { path, query } = targetOf(request.url);
+    const key = `${request.method} ${path}`;
+    const copy = copies !== undefined && Object.hasOwn(copies.routes, key) ? copies.routes[key] : undefined;
+    const caller = copy
+      ? await copies!.identify(authorization, query.get('gateway') ?? '')
+      : await identify(authorization);
     if (caller === 'unknown') return send(unauthorized, { 'WWW-Authenticate': 'Bearer', Connection: 'close' });
     if (caller === 'stranger') return send(forbidden, { Connection: 'close' });
-    const path = (request.url ?? '').split('?')[0];
-    const key = `${request.method} ${path}`;
+    if (copy !== undefined) {
+      const gone = new AbortController();
+      response.once('close', () => gone.abort());
+      const header = (name: string): string | undefined => {
+        const value = request.headers[name];
+        return typeof value === 'string' ? value : undefined;
+      };
+      const signal = AbortSignal.any([stop, gone.signal]);
+      const answered = await copy({ own: false, ...caller, query, header, signal });
+      if ('body' in answered) send(answered);
+      else await sendFile(response, answered);
+      return;
+    }
     const route = Object.hasOwn(routes, key) ? routes[key] : undefined;
     const body = (mostBytes: number): Promise<Buffer> => readBody(request, mostBytes);
     send(route === undefined ? notFound : await route({ gateway: caller.gateway, authorization, body }));
   } catch (error) {
+    // Who breaks off, or gets a file that breaks off, sees a connection that ends too early.
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
     if (error instanceof BodyTooLong) return send(tooLong, { Connection: 'close' });
     log.warn({ error: wordsOf(error), cause: wordsOf((error as Error).cause) }, 'a call could not be answered');
     send(unavailable);
   }
+}
+
+async function sendFile(response: ServerResponse, { status, headers, content }: FileAnswer): Promise<void> {
+  if (response.destroyed) {
+    if (content !== undefined && 'destroy' in content) content.destroy();
+    return;
+  }
+  response.writeHead(status, headers);
+  if (content === undefined || Buffer.isBuffer(content)) {
+    response.end(content);
+    return;
+  }
+  response.setTimeout(stalledMilliseconds, () => response.destroy());
+  await pipeline(content, response);
+}
+
+function targetOf(url = ''): { path: string; query: URLSearchParams } {
+  const [path = '', ...rest] = url.split('?');
+  return { path, query: new URLSearchParams(rest.join('?')) };
 }
 
 const wordsOf = (error: unknown): string | undefined => (error instanceof Error ? error.message : undefined);

@@ -10,11 +10,16 @@ export interface PodIdentity {
   namespace: string;
   name: string;
   uid: string;
+  serviceAccount: string;
 }
 
 const word = z.string().min(1).max(253);
 const claimsSchema = z.object({
-  'kubernetes.io': z.object({ namespace: word, pod: z.object({ name: word, uid: word }) }),
+  'kubernetes.io': z.object({
+    namespace: word,
+    pod: z.object({ name: word, uid: word }),
+    serviceaccount: z.object({ name: word }),
+  }),
 });
 
 /** What a kube-apiserver signs with; none of them is made from a secret that both sides share. */
@@ -39,8 +44,8 @@ export async function podOfToken(token: string, issuer: Issuer, now: number): Pr
     });
     const claims = claimsSchema.safeParse(payload);
     if (!claims.success) return undefined;
-    const { namespace, pod } = claims.data['kubernetes.io'];
-    return { namespace, ...pod };
+    const { namespace, pod, serviceaccount } = claims.data['kubernetes.io'];
+    return { namespace, ...pod, serviceAccount: serviceaccount.name };
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;

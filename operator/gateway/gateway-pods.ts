@@ -6,6 +6,7 @@ import type { GatewayFaultReason } from '../reasons.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
 import { ChildKeeper } from './child-keeper.ts';
 import { renderChildren } from './children/children.ts';
+import { placementOf } from './children/placement.ts';
 import type { LiveSecret, PodSettings } from './children/pod-settings.ts';
 import { clusterUrl } from './children/service.ts';
 import { rolloutOf } from './rollout.ts';
@@ -44,17 +45,11 @@ export class GatewayPods {
     this.#keeper = new ChildKeeper(keeping);
   }
 
-  /** Whether pods of the gateway's namespace can mount the volume; where not, why. */
-  outOfReach({ metadata: { namespace } }: KubernetesObject): PodsStanding | undefined {
-    const { volumeClaim, namespace: reached } = this.#settings;
-    if (namespace === reached) return undefined;
-    return {
-      state: 'failed',
-      reason: 'VolumeNotReachable',
-      message:
-        `Pods of this namespace cannot mount the catalogue: its claim ${volumeClaim} is in namespace ${reached}. ` +
-        'Create the SkillGateway and its SkillSources there',
-    };
+  /** Whether pods of the gateway can mount the volume or copy what is on it; where not, why. */
+  outOfReach(gateway: KubernetesObject, spec: SkillGatewaySpec): PodsStanding | undefined {
+    const placement = placementOf(gateway, spec, this.#settings);
+    if (placement.from !== 'none') return undefined;
+    return { state: 'failed', reason: 'VolumeNotReachable', message: placement.message };
   }
 
   /** @throws KubernetesError when the API server is away, or somebody else wrote at the same moment */

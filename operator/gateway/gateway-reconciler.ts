@@ -78,7 +78,7 @@ export class GatewayReconciler {
       return {};
     }
     const { pods: gatewayPods } = this.#options;
-    const outOfReach = gatewayPods?.outOfReach(gateway);
+    const outOfReach = gatewayPods?.outOfReach(gateway, parsed.spec);
     if (outOfReach !== undefined) {
       await this.#tell(gateway, { pods: outOfReach });
       return {};

@@ -262,8 +262,9 @@ function structural(json: Json, at: string): StructuralSchema {
 
 /** The one union that Kubernetes has. It takes the place of a type. */
 function intOrString(json: Json, refuse: (why: string) => never): StructuralSchema {
-  const { description, maxLength } = json;
+  const { description, maxLength, default: value } = json;
   if (typeof description !== 'string') return refuse('kubectl explain has nothing to say here');
   if (typeof maxLength !== 'number') return refuse('the text has no maxLength');
-  return { description, maxLength, 'x-kubernetes-int-or-string': true };
+  const common = { description, maxLength, 'x-kubernetes-int-or-string': true };
+  return value === undefined ? common : { ...common, default: value };
 }

@@ -183,6 +183,19 @@ const accessRules: readonly Rule[] = [
   }),
 ];
 
+const syncRules: readonly Rule[] = [
+  amountRule('spec.sync.sizeLimit', quantityPattern, quantityMessage),
+  textRule('spec.sync.serviceAccounts[]', objectName, 'write the name of a ServiceAccount of this namespace'),
+  rule<{ auth?: unknown; sync?: { serviceAccounts?: string[] } }>({
+    at: 'spec',
+    field: '.sync.serviceAccounts',
+    cel: '!has(self.auth) || !has(self.sync) || !has(self.sync.serviceAccounts) || size(self.sync.serviceAccounts) == 0',
+    message:
+      'a copy holds what tokens are known by, so pods of others get none of a gateway with auth: remove one of the two, or give those pods a SkillGateway of their own',
+    holds: ({ auth, sync }) => auth === undefined || (sync?.serviceAccounts ?? []).length === 0,
+  }),
+];
+
 export const skillGatewayRules: readonly Rule[] = [
   rule<Sources>({
     at: 'spec.sources',
@@ -220,5 +233,6 @@ export const skillGatewayRules: readonly Rule[] = [
   textRule('spec.scope.library', libraryName, libraryMessage),
   textRule('spec.scope.tags[]', tagPattern, tagMessage),
   ...accessRules,
+  ...syncRules,
   ...podShapeRules,
 ];

@@ -1,6 +1,6 @@
 // SkillGateway: one door through which agents read, as a custom resource.
 import { z } from 'zod';
-import { conditions, longest, observedGeneration, text } from './fields.ts';
+import { conditions, intOrString, longest, observedGeneration, text } from './fields.ts';
 import { labelSelector } from './label-selector.ts';
 import { podShape } from './pod-shape.ts';
 
@@ -39,6 +39,25 @@ const authSchema = z.object({
     .default([])
     .describe(
       'The most that single clients see, below the scope of the gateway. A client that is not named here sees all of that.',
+    ),
+});
+
+const syncSchema = z.object({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the pods copy the catalogue from the operator instead of mounting its volume, so that they run on any node. Where the volume is in another namespace they always do, if the installation lets them.',
+    ),
+  sizeLimit: intOrString(32)
+    .default('1Gi')
+    .describe("The most that a copy takes of a node's disk: about twice what the sources hold."),
+  serviceAccounts: z
+    .array(text(longest.name).min(1).describe('The name of a ServiceAccount.'))
+    .max(64)
+    .default([])
+    .describe(
+      'ServiceAccounts of this namespace whose pods may copy the catalogue too, for a server of their own beside an agent. They get the selected sources whole, whatever scope says. Not together with auth.',
     ),
 });
 
@@ -86,6 +105,7 @@ export const skillGatewaySpecSchema = z
         'Who may ask for a look at the sources now, with POST /reindex. Token: whoever shows a bearer token, so nobody where there are none. Anyone: whoever may use the gateway.',
       ),
     instructions: text(4096).optional().describe('What MCP clients show the model about this gateway.'),
+    sync: syncSchema.prefault({}).describe('Copies of the catalogue, where its volume does not reach.'),
     ...podShape,
   })
   .prefault({})

@@ -8,7 +8,7 @@ import { helms, objects, only } from './helm.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 const dockerfile = read('Dockerfile');
-const rooms = ['catalogue', 'upstream', 'operator', 'server', 'cli'];
+const rooms = ['catalogue', 'upstream', 'operator', 'server', 'sync', 'cli'];
 
 test('every room is in the image, and nothing of the checkout that it does not need', () => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, names]) => names!.split(' '));

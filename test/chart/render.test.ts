@@ -104,6 +104,11 @@ describe('rights', () => {
       expected: { skills: rules, 'team-a': rules.filter((rule: { resources: string[] }) => !onServers(rule)) },
     },
     {
+      what: 'in each of them to start servers that copy the catalogue',
+      values: { namespaces: ['skills', 'team-a'], sync: { enabled: true } },
+      expected: { skills: rules, 'team-a': rules },
+    },
+    {
       what: 'and none to start servers where one stands beside it',
       values: sidecar,
       expected: { skills: rules.filter((rule: { resources: string[] }) => !onServers(rule)) },
@@ -152,6 +157,14 @@ describe('rights', () => {
       assert.ok(argumentsOf(all).includes('--all-namespaces'));
       assert.ok(argumentsOf(all).every((argument) => !argument.startsWith('--namespaces')));
     }
+  });
+
+  test('the operator of a whole cluster may start servers everywhere where they copy the catalogue, and is told so', async () => {
+    const all = await objects(helm4, { values: { clusterWide: true, sync: { enabled: true } } });
+    assert.deepEqual(only(all, 'ClusterRole').rules, rules);
+    assert.ok(all.every(({ kind, metadata }) => kind !== 'Role' || metadata.name !== 'lyceum'));
+    assert.ok(argumentsOf(all).includes('--sync'));
+    assert.ok(!argumentsOf(plain).includes('--sync'));
   });
 
   test("it gets one Lease, its own, in the release's namespace alone", async () => {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { operatorMetrics } from '../../operator/metrics.ts';
 import { createServerMetrics } from '../../server/metrics.ts';
+import { createSyncMetrics } from '../../sync/metrics.ts';
 import { code, page, section, tableRows } from './pages.ts';
 
 async function named(heading: string): Promise<string[]> {
@@ -23,6 +24,11 @@ test("the operator's metrics are listed, each by its name", async () => {
   const registry = new Registry();
   operatorMetrics(registry).controller('skillsource');
   assert.deepEqual(await named('Metrics of the operator'), own(registry));
+});
+
+test('the metrics of a copy are listed, each by its name', async () => {
+  const { registry } = createSyncMetrics();
+  assert.deepEqual(await named('Metrics of a copy'), own(registry));
 });
 
 test("the server's metrics are listed, each by its name", async () => {

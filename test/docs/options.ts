@@ -4,8 +4,15 @@ import { checkCommand } from '../../cli/check/command.ts';
 import { operatorCommand } from '../../cli/operator/command.ts';
 import { runCommand } from '../../cli/run/command.ts';
 import { serverCommand } from '../../cli/server/command.ts';
+import { syncCommand } from '../../cli/sync/command.ts';
 
-export const commands: readonly Command[] = [operatorCommand(), serverCommand(), runCommand(), checkCommand()];
+export const commands: readonly Command[] = [
+  operatorCommand(),
+  serverCommand(),
+  syncCommand(),
+  runCommand(),
+  checkCommand(),
+];
 
 /** The rows of a command's options, as Markdown: flags, environment variable, default, words. */
 export const rowsOf = (command: Command): string[] =>

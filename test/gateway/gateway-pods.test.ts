@@ -161,8 +161,8 @@ test('a fault that passes by itself is no refusal', async () => {
 
 test('only the namespace of the claim is in reach', () => {
   const { pods } = fixture();
-  assert.equal(pods.outOfReach(gateway), undefined);
-  const standing = pods.outOfReach({ ...gateway, metadata: { ...metadata, namespace: 'far' } });
+  assert.equal(pods.outOfReach(gateway, spec), undefined);
+  const standing = pods.outOfReach({ ...gateway, metadata: { ...metadata, namespace: 'far' } }, spec);
   assert.deepEqual(
     [standing?.state, standing?.state === 'failed' && standing.reason],
     ['failed', 'VolumeNotReachable'],

@@ -52,6 +52,26 @@ export const gatewayCases: Case[] = [
       instructions: 'Read skill://grafana first.',
     },
   },
+  {
+    what: 'copies of the catalogue',
+    spec: { sync: { enabled: true, sizeLimit: '512Mi', serviceAccounts: ['a', 'b.c'] } },
+  },
+  { what: 'copies for its own pods alone, behind tokens', spec: { auth: { tokens }, sync: { enabled: true } } },
+  {
+    what: 'copies of what tokens are known by',
+    spec: { auth: { tokens }, sync: { serviceAccounts: ['agent'] } },
+    refused: on('spec.sync.serviceAccounts', /remove one of the two/),
+  },
+  {
+    what: 'a copy without a size',
+    spec: { sync: { sizeLimit: 'much' } },
+    refused: on('spec.sync.sizeLimit', /write bytes, or a quantity/),
+  },
+  {
+    what: 'a ServiceAccount of another namespace',
+    spec: { sync: { serviceAccounts: ['team-a/agent'] } },
+    refused: on('spec.sync.serviceAccounts[0]', /the name of a ServiceAccount of this namespace/),
+  },
   { what: 'sources by name', spec: { sources: { names: ['superpowers', 'acme.skills'] } } },
   { what: 'an empty selector', spec: select({}) },
   {

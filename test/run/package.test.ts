@@ -29,6 +29,7 @@ before(async () => {
     'upstream',
     'operator',
     'server',
+    'sync',
     'cli',
   ];
   for (const name of tracked) await cp(join(repository, name), join(checkout, name), { recursive: true });

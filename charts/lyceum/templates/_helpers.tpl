@@ -113,6 +113,9 @@ capabilities:
 {{- fail (printf "sidecar.gateway stands in the release's namespace, which the operator does not watch: add %s to namespaces" $.Release.Namespace) }}
 {{- end }}
 {{- end }}
+{{- if and .Values.sidecar.enabled (.Values.sync).enabled }}
+{{- fail "sync.enabled starts pods for gateways, and with sidecar.enabled the operator starts none: set one of the two to false" }}
+{{- end }}
 {{- if and .Values.sidecar.enabled (gt (int .Values.replicas) 1) }}
 {{- fail "replicas is more than 1, but with sidecar.enabled each operator would have a volume and a server of its own: set replicas to 1, or sidecar.enabled to false" }}
 {{- end }}

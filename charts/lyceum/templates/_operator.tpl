@@ -14,6 +14,9 @@
 - --volume-claim={{ include "lyceum.claim" . }}
 - --callers-url={{ include "lyceum.callersUrl" . }}
 - --callers-ca-secret={{ include "lyceum.tlsSecret" . }}
+{{- if (.Values.sync).enabled }}
+- --sync
+{{- end }}
 - --gateway-image={{ include "lyceum.image" . }}
 - --gateway-image-pull-policy={{ .Values.image.pullPolicy }}
 {{- with .Values.image.pullSecrets }}

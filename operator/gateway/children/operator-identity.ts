@@ -3,6 +3,7 @@ import { audience } from '../../callers/token.ts';
 import type { PodSettings } from './pod-settings.ts';
 
 const identityPath = '/var/run/secrets/lyceum.dev/operator';
+const annotation = 'lyceum.dev/operator-ca';
 /** Kubernetes renews a token when a fifth of this is left. */
 const tokenSeconds = 3600;
 
@@ -20,10 +21,18 @@ export const operatorOptions = (operator: PodSettings['operator']): string[] =>
  */
 export function identityVolumes({ operator }: PodSettings): object[] {
   if (operator === undefined) return [];
-  const authority = { name: operator.caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }], optional: true };
   const token = { audience, expirationSeconds: tokenSeconds, path: 'token' };
-  return [{ name: 'operator', projected: { sources: [{ serviceAccountToken: token }, { secret: authority }] } }];
+  return [{ name: 'operator', projected: { sources: [{ serviceAccountToken: token }, authorityOf(operator)] } }];
 }
+
+/** A Secret reaches the pods of its own namespace alone: those of others read the certificate from their annotation. */
+const authorityOf = ({ caSecret }: NonNullable<PodSettings['operator']>): object =>
+  caSecret === undefined
+    ? { downwardAPI: { items: [{ path: 'ca.crt', fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } }] } }
+    : { secret: { name: caSecret, items: [{ key: 'ca.crt', path: 'ca.crt' }], optional: true } };
+
+export const identityAnnotations = ({ operator }: PodSettings): Record<string, string> =>
+  operator?.authority === undefined ? {} : { [annotation]: operator.authority };
 
 export const identityMounts = ({ operator }: PodSettings): object[] =>
   operator === undefined ? [] : [{ name: 'operator', mountPath: identityPath, readOnly: true }];

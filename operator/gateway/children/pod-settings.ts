@@ -12,8 +12,13 @@ export interface PodSettings {
   namespace: string;
   /** Labels of the pods on whose node the server pods are kept, for a volume that one node mounts at a time. */
   keepTogether?: Readonly<Record<string, string>> | undefined;
-  /** The operator's port for callers, and the Secret whose `ca.crt` its certificate is known by. Left out: servers do not call. */
-  operator?: { url: string; caSecret: string } | undefined;
+  /**
+   * The operator's port for callers, and by what its certificate is known: the `ca.crt` of a Secret, or, in PEM, what it would
+   * hold. Left out: servers do not call.
+   */
+  operator?: { url: string; caSecret?: string | undefined; authority?: string | undefined } | undefined;
+  /** Pods that cannot mount the volume copy the catalogue, and know the operator by these certificates, in PEM. Left out: none do. */
+  sync?: { authority: string } | undefined;
   /** What holds for the operator's own fetches, and for those of servers with a Live source alike. */
   fetching?:
     | {

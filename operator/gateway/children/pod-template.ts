@@ -3,9 +3,11 @@ import type { SkillGatewaySpec } from '../../resources/skill-gateway.ts';
 import { labelsOf, type Owner, selectorOf } from './child-metadata.ts';
 import { filled } from './filled.ts';
 import { liveVolumes } from './live-secrets.ts';
-import { identityVolumes } from './operator-identity.ts';
+import { identityAnnotations, identityVolumes } from './operator-identity.ts';
+import { settingsFor } from './placement.ts';
 import type { LiveSecret, PodSettings } from './pod-settings.ts';
 import { serverContainer } from './server-container.ts';
+import { syncContainers } from './sync-container.ts';
 
 const user = 65_534;
 
@@ -13,12 +15,16 @@ const user = 65_534;
 export function podTemplate(
   gateway: Owner,
   spec: SkillGatewaySpec,
-  settings: PodSettings,
+  installation: PodSettings,
   live: readonly LiveSecret[],
 ): object {
   const { namespace, name } = gateway.metadata;
+  const settings = settingsFor(gateway, spec, installation);
   return {
-    metadata: filled({ labels: { ...spec.podLabels, ...labelsOf(name) }, annotations: spec.podAnnotations }),
+    metadata: filled({
+      labels: { ...spec.podLabels, ...labelsOf(name) },
+      annotations: { ...spec.podAnnotations, ...identityAnnotations(settings) },
+    }),
     spec: filled({
       automountServiceAccountToken: false,
       // A Service called lyceum would put LYCEUM_PORT into the pods' environment, where the server reads its options.
@@ -40,9 +46,12 @@ export function podTemplate(
         ...one,
         labelSelector: { matchLabels: selectorOf(name) },
       })),
+      initContainers: syncContainers(gateway.metadata, spec, settings),
       containers: [serverContainer(namespace, name, spec, settings, live.length > 0)],
       volumes: [
-        { name: 'volume', persistentVolumeClaim: { claimName: settings.volumeClaim } },
+        settings.sync === undefined
+          ? { name: 'volume', persistentVolumeClaim: { claimName: settings.volumeClaim } }
+          : { name: 'volume', emptyDir: { sizeLimit: String(spec.sync.sizeLimit) } },
         ...identityVolumes(settings),
         ...liveVolumes(live, settings.fetching?.extraCa),
       ],

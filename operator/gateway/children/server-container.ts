@@ -7,9 +7,7 @@ import { liveEnvironment, liveMounts, liveOptions } from './live-secrets.ts';
 import { identityMounts, operatorOptions } from './operator-identity.ts';
 import type { PodSettings } from './pod-settings.ts';
 import { mcpPort, metricsPort } from './ports.ts';
-
-/** Where a server finds the catalogue. */
-export const volumePath = '/volume';
+import { restricted, volumePath } from './restricted.ts';
 
 export function serverContainer(
   namespace: string,
@@ -44,11 +42,7 @@ export function serverContainer(
     livenessProbe: { httpGet: { path: '/livez', port: 'mcp' }, periodSeconds: 10, timeoutSeconds: 5 },
     // Until every proxy has heard that the pod is going, it serves on.
     lifecycle: { preStop: { sleep: { seconds: 5 } } },
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
+    securityContext: restricted,
     volumeMounts: [
       { name: 'volume', mountPath: volumePath, readOnly: true },
       ...identityMounts(settings),
