@@ -134,8 +134,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   };
 
   const storageRecovered = (): void => {
-    for (const source of cluster.sources.list())
-      if (failedBy(source, 'StorageFailed')) sourceController.enqueue(keyOf(source));
+    for (const source of cluster.sources.list()) if (failedBy(source, 'StorageFailed')) lookAgain(keyOf(source));
     for (const gateway of cluster.gateways.list())
       if (failedBy(gateway, 'StorageFailed')) gatewayController.enqueue(keyOf(gateway));
   };

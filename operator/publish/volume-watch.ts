@@ -12,7 +12,7 @@ export interface VolumeMetrics {
 export interface VolumeWatchOptions {
   volume: Pick<Volume, 'checkWritable' | 'space'>;
   metrics: VolumeMetrics;
-  /** The volume could not be written, and can be again. */
+  /** What could not be written may be now: the volume can be written again, or has far more room than it had. */
   recovered(): void;
   clock: Clock;
   log: Logger;
@@ -25,31 +25,41 @@ export async function watchVolume(
   { volume, metrics, recovered, clock, log }: VolumeWatchOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const room = new Room();
   let fault: string | undefined;
   while (!signal.aborted) {
-    const now = await faultOf(volume, metrics);
+    const now = await faultOf(volume);
     metrics.failed(now !== undefined);
     if (now !== undefined && now !== fault)
       log.error({ error: now }, 'the volume cannot be written; what is published is served on');
-    if (now === undefined && fault !== undefined) {
-      log.info('the volume can be written again');
-      recovered();
-    }
+    const cured = now === undefined && fault !== undefined;
+    if (cured) log.info('the volume can be written again');
+    const space = await volume.space().catch(() => undefined);
+    if (space !== undefined) metrics.space(space.capacity, space.free);
+    const isMore = space !== undefined && room.isMore(space.free);
+    if (cured || (now === undefined && isMore)) recovered();
     fault = now;
     await sleep(clock, lookEveryMilliseconds, signal);
   }
 }
 
-async function faultOf(volume: VolumeWatchOptions['volume'], metrics: VolumeMetrics): Promise<string | undefined> {
+/** A volume that has little room left refuses large writes alone: only that there is far more room now tells that they fit. */
+class Room {
+  #least = Number.POSITIVE_INFINITY;
+
+  /** Whether there is more than twice the least that there was since the last time it was so. */
+  isMore(free: number): boolean {
+    const is = free > 2 * this.#least;
+    this.#least = is ? free : Math.min(this.#least, free);
+    return is;
+  }
+}
+
+async function faultOf(volume: VolumeWatchOptions['volume']): Promise<string | undefined> {
   try {
     await volume.checkWritable();
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : 'unknown';
-  } finally {
-    await volume.space().then(
-      ({ capacity, free }) => metrics.space(capacity, free),
-      () => {},
-    );
   }
 }

@@ -3,7 +3,8 @@ import { readSourceCatalogue } from '../../catalogue/source-catalogue-reader.ts'
 import { CatalogueUnreadable } from '../../catalogue/unreadable.ts';
 import type { KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
 import { keyOf } from '../kubernetes/cluster.ts';
-import { readRecord } from '../publish/record.ts';
+import type { Key } from '../publish/key.ts';
+import { readRecord, type SourceRecord } from '../publish/record.ts';
 import { errnoOf, storageFault } from '../publish/storage-fault.ts';
 import type { Volume } from '../publish/volume.ts';
 import { type PublishedRecord, rememberedBy, type SourceState, summaryOf } from './source-state.ts';
@@ -59,13 +60,25 @@ export class SourceStates {
   }
 
   /**
+   * None on a volume that is not there means nothing: taken as "never published" it would empty gateways when the volume
+   * is back. So none counts where the volume can be written, and is asked for once more, since it may be back only now.
+   * @throws SourceFault StorageFailed
+   */
+  async #record(key: Key): Promise<SourceRecord | undefined> {
+    const record = await readRecord(this.#volume, key);
+    if (record !== undefined) return record;
+    await this.#volume.checkWritable();
+    return await readRecord(this.#volume, key);
+  }
+
+  /**
    * A catalogue that is gone or damaged counts as none, and the next look publishes it anew; one that cannot be read
    * just now is still the last good one.
    * @throws SourceFault StorageFailed
    */
   async #published(object: KubernetesObject): Promise<PublishedRecord | undefined> {
     const { namespace, name, uid } = object.metadata;
-    const record = await readRecord(this.#volume, { namespace, name });
+    const record = await this.#record({ namespace, name });
     if (record === undefined || record.uid !== uid) return undefined;
     const { contents: _contents, ...head } = record;
     try {

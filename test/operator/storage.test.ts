@@ -61,7 +61,7 @@ describe('The disk', { skip: process.getuid?.() !== 0 && 'only root may mount on
       'the gateway says so',
       () => operator.cluster.condition('gateways', 'agents', 'Ready') === 'False/StorageFailed',
     );
-    assert.equal(await metric(operator, 'lyceum_volume_failed'), 1);
+    await eventually('a metric says so', async () => (await metric(operator, 'lyceum_volume_failed')) === 1);
     assert.equal(await metric(operator, 'lyceum_volume_free_bytes'), 0);
     assert.equal(await metric(operator, 'lyceum_volume_capacity_bytes'), 2 ** 20);
     await giveWay();

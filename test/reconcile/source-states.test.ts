@@ -1,6 +1,6 @@
 // What a starting operator takes over from the volume: last good stays, whatever the disk does for a moment.
 import assert from 'node:assert/strict';
-import { rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readSourceCatalogue } from '../../catalogue/source-catalogue-reader.ts';
@@ -37,6 +37,19 @@ test('a catalogue that cannot be read for a moment is StorageFailed, and is ther
   });
   await assert.rejects(states.of(object), (error) => error instanceof SourceFault && error.reason === 'StorageFailed');
   failing = false;
+  assert.equal((await states.of(object)).published?.addresses.artifacts[0]?.address, 'style');
+});
+
+test('a volume that is not there is StorageFailed, not a source that was never published', async () => {
+  const { operator, object } = await published();
+  await using _ = operator;
+  const away = `${operator.volume}-away`;
+  await rename(operator.volume, away);
+  await writeFile(operator.volume, 'no folder');
+  const states = new SourceStates(Volume.at(operator.volume));
+  await assert.rejects(states.of(object), { name: 'SourceFault', reason: 'StorageFailed' });
+  await rm(operator.volume);
+  await rename(away, operator.volume);
   assert.equal((await states.of(object)).published?.addresses.artifacts[0]?.address, 'style');
 });
 
