@@ -4,61 +4,32 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { stringify } from 'yaml';
 import { readIndex } from '../../catalogue/index-reader.ts';
-import { apiServer } from '../cluster/api-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { LyceumProcess } from '../fixtures/lyceum-process.ts';
-import { configMapOf, listSkills, readSkill, skills, writeEdition } from './editions.ts';
+import { listSkills, writeEdition } from './editions.ts';
 import { type Outcome, type Proof, size } from './proof.ts';
+import { Readers, wordsOf } from './readers.ts';
+import { missing, Stage, started } from './stage.ts';
 
 /** The longest life of an operator after it has started, in milliseconds: long enough for a few publications. */
 const longestLife = 600;
-const readers = 4;
-
-const ports = ['--probes-port', '0', '--metrics-port', '0'];
 
 export const kills: Proof = {
   name: 'kills',
   says: '1,000 operators killed with SIGKILL while they publish, 0 bad reads, 0 lost catalogues',
   async run(progress): Promise<Outcome> {
     const wanted = size('KILLS', 1000);
-    const api = await apiServer();
     const folder = await mkdtemp(join(tmpdir(), 'lyceum-kills-'));
     const volume = join(folder, 'volume');
-    const namespace = await api.namespace();
-    const { kubeconfig } = await api.operatorAccount(namespace);
-    const start = (): LyceumProcess =>
-      new LyceumProcess([
-        ...['operator', '--kubeconfig', kubeconfig, '--namespaces', namespace, '--volume', volume, ...ports],
-      ]);
-    const custom = (kind: string, name: string, spec: object): object => ({
-      apiVersion: 'lyceum.dev/v1alpha1',
-      kind,
-      metadata: { namespace, name },
-      spec,
-    });
+    const stage = await Stage.open(volume);
+    const { api, namespace } = stage;
     const broken: string[] = [];
     let edition = 1;
-    let reads = 0;
     let over = false;
 
-    const objects = [
-      configMapOf(namespace, edition),
-      custom('SkillSource', 'editions', { url: 'configmap://editions' }),
-      custom('SkillGateway', 'agents', {}),
-    ];
-    await api.kubectl(['apply', '-f', '-'], objects.map((object) => stringify(object)).join('---\n'));
-    const first = start();
-    const server = new LyceumProcess([
-      ...['server', '--volume', volume, '--namespace', namespace, '--gateway', 'agents'],
-      ...['--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
-    ]);
-    const address = await eventually(
-      'the server',
-      () => server.log.find(({ msg }) => msg === 'server started')?.url as string | undefined,
-    );
-    const url = new URL('/mcp', address).href;
+    const first = stage.operator();
+    const server = await stage.server();
+    const { url } = server;
     await eventually('the first edition', () => listSkills(url));
     await first[Symbol.asyncDispose]();
 
@@ -73,23 +44,8 @@ export const kills: Proof = {
         await pause(50);
       }
     };
-    const reading = async (): Promise<void> => {
-      let seen = 0;
-      for (let turn = 0; !over; turn++) {
-        try {
-          const found = await (turn % 10 === 0 ? listSkills(url) : readSkill(url, skills[turn % skills.length]!));
-          reads += 1;
-          if (found < seen) broken.push(`edition ${found} was read after edition ${seen}`);
-          if (found > edition + 1) broken.push(`edition ${found} was read, which nobody has written`);
-          seen = found;
-        } catch (error) {
-          broken.push(`a read failed: ${wordsOf(error)}`);
-          await pause(100);
-        }
-        await pause(5);
-      }
-    };
-    const running = Promise.all([writing(), ...Array.from({ length: readers }, reading)]);
+    const writer = writing();
+    const readers = new Readers(url, () => edition + 1, broken);
     let published = 0;
     let lost = 0;
     const generation = async (known: number): Promise<number> => {
@@ -104,11 +60,8 @@ export const kills: Proof = {
     try {
       let before = await generation(0);
       for (let kill = 1; kill <= wanted; kill++) {
-        await using operator = start();
-        await eventually('the operator has started', () => {
-          if (!operator.running) throw new Error(operator.said);
-          return operator.log.some(({ msg }) => msg === 'operator started');
-        });
+        await using operator = stage.operator();
+        await started(operator);
         await pause(Math.random() * longestLife);
         operator.kill('SIGKILL');
         await operator.ended();
@@ -116,30 +69,32 @@ export const kills: Proof = {
         if (after < before) broken.push(`generation ${after} after generation ${before}`);
         published += after - before;
         before = after;
-        if (kill % 50 === 0) progress(`${kill} kills, ${reads} reads, ${published} publications, ${broken.length} bad`);
+        if (kill % 50 === 0)
+          progress(`${kill} kills, ${readers.reads} reads, ${published} publications, ${broken.length} bad`);
       }
       if (published < wanted / 2) broken.push(`${published} publications: most operators died before they published`);
       over = true;
-      await running;
-      await using last = start();
-      const served = await eventually(
-        `edition ${edition}`,
-        () => listSkills(url),
-        (one) => one === edition,
-        60,
-      ).catch((error: Error) => error.message);
-      if (served !== edition) broken.push(`the last edition is not served: ${served}; ${last.said.slice(-500)}`);
+      await writer;
+      await readers.stop();
+      await using last = stage.operator();
+      const fault = await missing(url, edition, 60);
+      if (fault !== undefined) broken.push(`the last edition is not served: ${fault}; ${last.said.slice(-500)}`);
     } finally {
       over = true;
-      await running.catch((error: unknown) => broken.push(String(error)));
+      await writer;
+      await readers.stop();
       await server[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     }
     return {
-      figures: { kills: wanted, reads, publications: published, faults: broken.length, 'lost catalogues': lost },
+      figures: {
+        kills: wanted,
+        reads: readers.reads,
+        publications: published,
+        faults: broken.length,
+        'lost catalogues': lost,
+      },
       broken,
     };
   },
 };
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

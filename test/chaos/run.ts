@@ -1,10 +1,11 @@
 // Proofs of what Lyceum survives, each a program that breaks something on purpose while readers check every answer.
 //   node test/chaos/run.ts          every proof, one after the other
 //   node test/chaos/run.ts kills    one of them
+import { disk } from './disk.ts';
 import { kills } from './kills.ts';
 import type { Proof } from './proof.ts';
 
-const proofs: readonly Proof[] = [kills];
+const proofs: readonly Proof[] = [kills, disk];
 
 const asked = process.argv.slice(2);
 const names = proofs.map(({ name }) => name);

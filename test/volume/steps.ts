@@ -11,25 +11,28 @@ export interface Step {
   path: string;
 }
 
+// As they were when this was loaded: what stands here may be put in the place of Node's own.
+const files = { ...nodeFiles };
+
 /** @param before called before each step; what it throws, the step throws */
 export function filesWithSteps(before: (step: Step) => void | Promise<void>): Files {
   return {
-    ...nodeFiles,
+    ...files,
     async mkdir(path: string, options: object) {
       await before({ action: 'mkdir', path });
-      return await nodeFiles.mkdir(path, options);
+      return await files.mkdir(path, options);
     },
     async open(path: string, flags: string, mode?: number) {
       if (flags.startsWith('w')) await before({ action: 'create', path });
-      return withSteps(await nodeFiles.open(path, flags, mode), path, before);
+      return withSteps(await files.open(path, flags, mode), path, before);
     },
     async rename(from: string, to: string) {
       await before({ action: 'rename', path: to });
-      await nodeFiles.rename(from, to);
+      await files.rename(from, to);
     },
     async rm(path: string, options: object) {
       await before({ action: 'remove', path });
-      await nodeFiles.rm(path, options);
+      await files.rm(path, options);
     },
   } as Files;
 }
