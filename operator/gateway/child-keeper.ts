@@ -1,4 +1,4 @@
-// Keeps single children of a gateway as they are rendered, whatever others do to them.
+// Keeps single children of a gateway as they are rendered, whatever others do to them, and takes away what is not wanted.
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import {
@@ -8,6 +8,7 @@ import {
   childKinds,
   type KubernetesObject,
   keyOf,
+  leavesReplicas,
   type ObjectKey,
 } from '../kubernetes/cluster.ts';
 
@@ -59,6 +60,24 @@ export class ChildKeeper {
     return need === 'none' ? { child: found } : { child: found, rest: need };
   }
 
+  /**
+   * Takes away what the operator made for a gateway and nobody wants any more. What others made is left alone.
+   * @param wanted the kinds that are
+   * @throws KubernetesError when the API server refuses it or is away
+   */
+  async takeAway(gateway: KubernetesObject, wanted: ReadonlySet<ChildKind>): Promise<void> {
+    const { children, log } = this.#options;
+    const key = keyOf(gateway);
+    for (const kind of childKinds.filter((one) => !wanted.has(one))) {
+      this.#settled.delete(identity(kind, key));
+      const child = children.store(kind).get(key);
+      if (child?.metadata.controller?.uid !== gateway.metadata.uid) continue;
+      if (child.metadata.deletionTimestamp !== undefined) continue;
+      await children.remove(child);
+      log.info({ gateway: key, kind }, 'taken away');
+    }
+  }
+
   /** The gateway is gone, and its children go with it. */
   forget(gateway: ObjectKey): void {
     for (const kind of childKinds) this.#settled.delete(identity(kind, gateway));
@@ -89,7 +108,8 @@ const identity = (kind: ChildKind, key: ObjectKey): string => `${kind} ${key}`;
 const identityOf = ({ kind, metadata }: ChildManifest): string => identity(kind, keyOf({ metadata }));
 
 /** What the operator cares about in a child: its spec whole, and of its metadata what it wrote itself. */
-function shapeOf(child: KubernetesObject, { metadata }: ChildManifest): object {
+function shapeOf(child: KubernetesObject, manifest: ChildManifest): object {
+  const { metadata } = manifest;
   const own = (values: Readonly<Record<string, string>>, written: Record<string, string> = {}): object =>
     Object.fromEntries(Object.keys(written).map((key) => [key, values[key]]));
   const { uid, labels, annotations, controller } = child.metadata;
@@ -98,6 +118,6 @@ function shapeOf(child: KubernetesObject, { metadata }: ChildManifest): object {
     labels: own(labels, metadata.labels),
     annotations: own(annotations, metadata.annotations),
     controller,
-    spec: child.spec,
+    spec: leavesReplicas(manifest) ? { ...(child.spec as object), replicas: undefined } : child.spec,
   };
 }

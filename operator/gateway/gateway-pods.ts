@@ -68,6 +68,8 @@ export class GatewayPods {
     if (obstacle !== undefined) return obstacle;
 
     const rests: number[] = [];
+    // An autoscaler goes before the number of pods is the spec's again.
+    await this.#keeper.takeAway(gateway, new Set(wanted.map(({ kind }) => kind)));
     for (const manifest of wanted) {
       try {
         const { child, rest } = await this.#keeper.keep(manifest, found.get(manifest.kind));

@@ -6,6 +6,7 @@ import { ApiServerChildren } from './child-objects.ts';
 import {
   type Cluster,
   type ConfigMapContent,
+  childKinds,
   type EventRecord,
   type KubernetesObject,
   keyOf,
@@ -38,7 +39,7 @@ export interface ApiServerClusterOptions {
 
 /** Connections that watches of so many namespaces keep for themselves over HTTP/1.1, and some for calls. */
 export const connectionsFor = (namespaces: number, childNamespaces = 0): number =>
-  watched.length * namespaces + 2 * childNamespaces + 8;
+  watched.length * namespaces + childKinds.length * childNamespaces + 8;
 
 const watched: readonly WatchedResource[] = [skillSources, skillGateways, configMaps];
 /** How long a stop waits for the last events, in milliseconds. */

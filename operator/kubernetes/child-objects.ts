@@ -1,13 +1,29 @@
-// The children of gateways behind a real API server: watched by the operator's label, read, applied.
+// The children of gateways behind a real API server: watched by the operator's label, read, applied, removed.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import { type ChildKind, type ChildManifest, type Children, childKinds, type KubernetesObject } from './cluster.ts';
+import {
+  type ChildKind,
+  type ChildManifest,
+  type Children,
+  childKinds,
+  type KubernetesObject,
+  leavesReplicas,
+} from './cluster.ts';
 import type { Connection } from './connection.ts';
-import { fieldManager, othersWroteSpec } from './field-manager.ts';
+import { appliedReplicas, fieldManager, othersWroteSpec, replicasManager } from './field-manager.ts';
 import { isKind, KubernetesError } from './kubernetes-error.ts';
 import { ListWatch, type WatchMetrics } from './list-watch.ts';
 import { ObjectStore } from './object-store.ts';
-import { collectionPath, deployments, services, trim, type WatchedResource } from './watched-resource.ts';
+import {
+  collectionPath,
+  deployments,
+  horizontalPodAutoscalers,
+  networkPolicies,
+  podDisruptionBudgets,
+  services,
+  trim,
+  type WatchedResource,
+} from './watched-resource.ts';
 
 export interface ChildrenOptions {
   connection: Connection;
@@ -19,7 +35,13 @@ export interface ChildrenOptions {
   log: Logger;
 }
 
-const resources: Record<ChildKind, WatchedResource> = { Deployment: deployments, Service: services };
+const resources: Record<ChildKind, WatchedResource> = {
+  Deployment: deployments,
+  Service: services,
+  HorizontalPodAutoscaler: horizontalPodAutoscalers,
+  PodDisruptionBudget: podDisruptionBudgets,
+  NetworkPolicy: networkPolicies,
+};
 /** An object is at most some 2 MB in the API server's store. */
 const mostObjectBytes = 8 * 1024 * 1024;
 
@@ -30,8 +52,8 @@ export class ApiServerChildren implements Children {
 
   constructor({ namespaces, ...common }: ChildrenOptions) {
     this.#connection = common.connection;
-    const storeOf = (): ObjectStore => new ObjectStore(namespaces, common.log);
-    this.#stores = { Deployment: storeOf(), Service: storeOf() };
+    const stores = childKinds.map((kind) => [kind, new ObjectStore(namespaces, common.log)]);
+    this.#stores = Object.fromEntries(stores);
     this.listWatches = childKinds.flatMap((kind) =>
       namespaces.map(
         (namespace) => new ListWatch({ ...common, namespace, resource: resources[kind], store: this.#stores[kind] }),
@@ -66,6 +88,7 @@ export class ApiServerChildren implements Children {
   async apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject> {
     const { kind, metadata } = manifest;
     const path = pathOf(kind, metadata.namespace, metadata.name);
+    if (found !== undefined && leavesReplicas(manifest)) await this.#handOverReplicas(path, manifest, found);
     const applied = await this.#connection.patchJson(
       path,
       { fieldManager, force: String(found !== undefined) },
@@ -83,6 +106,34 @@ export class ApiServerChildren implements Children {
     return this.#trimmed(kind, replaced);
   }
 
+  /** @throws KubernetesError: conflict when another object stands there now */
+  async remove({ kind, metadata: { namespace, name, uid } }: KubernetesObject): Promise<void> {
+    const options = { preconditions: { uid }, propagationPolicy: 'Background' };
+    try {
+      await this.#connection.deleteJson(pathOf(kind as ChildKind, namespace, name), options);
+    } catch (error) {
+      if (!isKind(error, 'notFound')) throw error;
+    }
+  }
+
+  /**
+   * Apply takes away what is applied no more, so that a number of pods which is nobody else's would fall to 1: it is given to
+   * another manager first, with whom it stays until the autoscaler sets it.
+   */
+  async #handOverReplicas(path: string, manifest: ChildManifest, found: KubernetesObject): Promise<void> {
+    const options = { accept: 'application/json', mostBytes: mostObjectBytes };
+    const raw = (await this.#connection.getJson(path, {}, options)) as Applied;
+    if (!appliedReplicas(raw.metadata?.managedFields)) return;
+    const { apiVersion, kind, metadata } = manifest;
+    const { namespace, name } = metadata;
+    const body = {
+      ...{ apiVersion, kind, metadata: { namespace, name, uid: found.metadata.uid } },
+      spec: { replicas: raw.spec?.replicas },
+    };
+    const query = { fieldManager: replicasManager, force: 'true' };
+    await this.#connection.patchJson(path, query, { contentType: 'application/apply-patch+yaml', body });
+  }
+
   #trimmed(kind: ChildKind, raw: unknown): KubernetesObject {
     try {
       return trim(resources[kind], raw);
@@ -94,7 +145,11 @@ export class ApiServerChildren implements Children {
 
 interface Applied {
   metadata?: { uid?: string; managedFields?: unknown };
-  spec?: { template?: { metadata?: { annotations?: Record<string, string> } }; loadBalancerClass?: string };
+  spec?: {
+    replicas?: number;
+    template?: { metadata?: { annotations?: Record<string, string> } };
+    loadBalancerClass?: string;
+  };
 }
 
 /**
@@ -105,10 +160,11 @@ interface Applied {
 function withoutOthers({ spec }: ChildManifest, { metadata, spec: applied }: Applied): object[] {
   const annotations = applied?.template?.metadata?.annotations;
   const template = spec.template as { metadata: object } | undefined;
-  const loadBalancerClass = applied?.loadBalancerClass;
+  const { loadBalancerClass, replicas } = applied ?? {};
   const value = {
-    ...spec,
     ...(loadBalancerClass === undefined ? {} : { loadBalancerClass }),
+    ...(replicas === undefined ? {} : { replicas }),
+    ...spec,
     ...(template === undefined || annotations === undefined
       ? {}
       : { template: { ...template, metadata: { ...template.metadata, annotations } } }),

@@ -62,7 +62,13 @@ export interface SecretContent {
 }
 
 /** The kinds of objects that gateways have made. Each child has the name of its gateway. */
-export const childKinds = ['Deployment', 'Service'] as const;
+export const childKinds = [
+  'Deployment',
+  'Service',
+  'HorizontalPodAutoscaler',
+  'PodDisruptionBudget',
+  'NetworkPolicy',
+] as const;
 export type ChildKind = (typeof childKinds)[number];
 
 /** An object that the operator renders for a gateway, as it is applied. */
@@ -79,6 +85,10 @@ export interface ChildManifest {
   spec: Record<string, unknown>;
 }
 
+/** Whether a manifest leaves it to an autoscaler how many pods there are. */
+export const leavesReplicas = ({ kind, spec }: ChildManifest): boolean =>
+  kind === 'Deployment' && spec.replicas === undefined;
+
 /** The objects that gateways have made, by kind. */
 export interface Children {
   /** Those that carry the operator's label. */
@@ -92,6 +102,8 @@ export interface Children {
    * @returns the object as it is now
    */
   apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject>;
+  /** Deletes a child, and never a namesake that has taken its place. One that is gone already is no fault. */
+  remove(child: KubernetesObject): Promise<void>;
 }
 
 export interface Cluster {

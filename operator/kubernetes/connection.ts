@@ -109,12 +109,17 @@ export class Connection implements SecurityAuthentication {
     query: Readonly<Record<string, string>>,
     options: { contentType: string; body: unknown },
   ): Promise<unknown> {
-    const context = this.#request(HttpMethod.PATCH, path, query, 'application/json');
-    context.setHeaderParam('Content-Type', options.contentType);
-    context.setBody(JSON.stringify(options.body));
-    context.setSignal(AbortSignal.timeout(this.#callMilliseconds));
-    await this.applySecurityAuthentication(context);
-    return this.#json(await this.#exchange(context), whatOf(context), mostAnswerBytes);
+    return this.#sendJson(this.#request(HttpMethod.PATCH, path, query, 'application/json'), options);
+  }
+
+  /**
+   * A DELETE with its options.
+   * @param path from the server's root, already encoded
+   * @throws KubernetesError
+   */
+  async deleteJson(path: string, body: unknown): Promise<void> {
+    const context = this.#request(HttpMethod.DELETE, path, {}, 'application/json');
+    await this.#sendJson(context, { contentType: 'application/json', body });
   }
 
   /**
@@ -143,6 +148,17 @@ export class Connection implements SecurityAuthentication {
     this.#closed = true;
     const agents = [...this.#retired, ...(this.#agent === undefined ? [] : [this.#agent.dispatcher])];
     await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  async #sendJson(
+    context: RequestContext,
+    { contentType, body }: { contentType: string; body: unknown },
+  ): Promise<unknown> {
+    context.setHeaderParam('Content-Type', contentType);
+    context.setBody(JSON.stringify(body));
+    context.setSignal(AbortSignal.timeout(this.#callMilliseconds));
+    await this.applySecurityAuthentication(context);
+    return this.#json(await this.#exchange(context), whatOf(context), mostAnswerBytes);
   }
 
   #request(method: HttpMethod, path: string, query: Readonly<Record<string, string>>, accept: string): RequestContext {

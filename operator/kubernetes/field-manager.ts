@@ -3,8 +3,16 @@
 /** The one name under which the operator applies. */
 export const fieldManager = 'lyceum';
 
+/** Holds the number of pods between the operator, which gives it up, and the autoscaler, which has not set it yet. */
+export const replicasManager = 'lyceum-replicas';
+
 /** Annotations of the pods are open to others: `kubectl rollout restart` writes one. */
-const open = '/f:template/f:metadata/f:annotations';
+const annotations = '/f:template/f:metadata/f:annotations';
+/** Where the operator does not say how many pods there are, an autoscaler does. */
+const replicas = '/f:replicas';
+
+const isOpen = (path: string): boolean =>
+  path === replicas || path === annotations || path.startsWith(`${annotations}/`);
 
 /**
  * Whether somebody else has put into the spec what the operator did not: an environment variable, a container, a port. Where
@@ -17,11 +25,21 @@ export function othersWroteSpec(managedFields: unknown): boolean {
   for (const { manager, fieldsV1 } of entries) {
     collect(fieldsV1?.['f:spec'], '', manager === fieldManager ? own : others);
   }
-  return [...others].some((path) => !own.has(path) && path !== open && !path.startsWith(`${open}/`));
+  return [...others].some((path) => !own.has(path) && !isOpen(path));
+}
+
+/** Whether the operator has applied how many pods there are. Pure. @param managedFields as above */
+export function appliedReplicas(managedFields: unknown): boolean {
+  const entries = (Array.isArray(managedFields) ? managedFields : []) as ManagedFields[];
+  return entries.some(
+    ({ manager, operation, fieldsV1 }) =>
+      manager === fieldManager && operation === 'Apply' && fieldsV1?.['f:spec']?.['f:replicas'] !== undefined,
+  );
 }
 
 interface ManagedFields {
   manager?: string;
+  operation?: string;
   fieldsV1?: Record<string, Fields>;
 }
 

@@ -50,6 +50,30 @@ export const services: WatchedResource = {
   labelSelector: ofTheOperator,
 };
 
+export const horizontalPodAutoscalers: WatchedResource = {
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  plural: 'horizontalpodautoscalers',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+};
+
+export const podDisruptionBudgets: WatchedResource = {
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+};
+
+export const networkPolicies: WatchedResource = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  plural: 'networkpolicies',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+};
+
 /** Never listed or watched: single pods are read, to know who calls. */
 export const pods: WatchedResource = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', content: 'metadata' };
 

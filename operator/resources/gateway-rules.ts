@@ -139,6 +139,74 @@ const podShapeRules: readonly Rule[] = [
   textRule('spec.imagePullSecrets[].name', objectName, 'write the name of a Secret of this namespace'),
 ];
 
+type Autoscaling = NonNullable<SkillGatewaySpec['autoscaling']>;
+type Peer = NonNullable<SkillGatewaySpec['networkPolicy']>['from'][number];
+
+const cidrPattern = '^(([0-9]{1,3}\\.){3}[0-9]{1,3}/[0-9]{1,2}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/[0-9]{1,3})$';
+const isCidr = matches(cidrPattern);
+const cidrMessage = 'write a range of addresses, such as 10.0.0.0/8 or fd00::/8';
+
+const selectorRules = (at: string): readonly Rule[] => [
+  labelsRule(`${at}.matchLabels`),
+  textRule(
+    `${at}.matchExpressions[].key`,
+    labelKey,
+    'write the key of a label as Kubernetes has it, such as team or example.com/team',
+  ),
+  textRule(
+    `${at}.matchExpressions[].values[]`,
+    labelValue,
+    'write the value of a label as Kubernetes has it: letters, digits, - _ and ., at most 63 characters',
+  ),
+  rule<Requirement>({
+    at: `${at}.matchExpressions[]`,
+    field: '.values',
+    cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+    message: 'In and NotIn need at least one value; Exists and DoesNotExist take none',
+    holds: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
+  }),
+];
+
+/** The rules on how many pods there are, and on who reaches them. */
+const scalingRules: readonly Rule[] = [
+  rule<SkillGatewaySpec>({
+    at: 'spec',
+    field: '.autoscaling',
+    cel: '!has(self.autoscaling) || !has(self.replicas)',
+    message: 'give replicas or autoscaling, not both',
+    holds: ({ autoscaling, replicas }) => autoscaling === undefined || replicas === undefined,
+  }),
+  rule<Autoscaling>({
+    at: 'spec.autoscaling',
+    cel: 'self.minReplicas <= self.maxReplicas',
+    message: 'minReplicas is at most maxReplicas',
+    holds: ({ minReplicas, maxReplicas }) => minReplicas <= maxReplicas,
+  }),
+  rule<SkillGatewaySpec>({
+    at: 'spec',
+    field: '.autoscaling',
+    cel: '!has(self.autoscaling) || (has(self.resources.requests) && has(self.resources.requests.cpu))',
+    message: 'autoscaling counts in percent of resources.requests.cpu: set that too',
+    holds: ({ autoscaling, resources }) => autoscaling === undefined || resources.requests?.cpu !== undefined,
+  }),
+  rule<Peer>({
+    at: 'spec.networkPolicy.from[]',
+    cel: 'has(self.ipBlock) ? !has(self.podSelector) && !has(self.namespaceSelector) : has(self.podSelector) || has(self.namespaceSelector)',
+    message: 'give podSelector, namespaceSelector or both; or ipBlock alone',
+    holds: ({ ipBlock, podSelector, namespaceSelector }) =>
+      (ipBlock === undefined) !== (podSelector === undefined && namespaceSelector === undefined),
+  }),
+  ...selectorRules('spec.networkPolicy.from[].podSelector'),
+  ...selectorRules('spec.networkPolicy.from[].namespaceSelector'),
+  textRule('spec.networkPolicy.from[].ipBlock.cidr', cidrPattern, cidrMessage),
+  rule<string[]>({
+    at: 'spec.networkPolicy.from[].ipBlock.except',
+    cel: `self.all(range, ${celMatches('range', cidrPattern)})`,
+    message: cidrMessage,
+    holds: (self) => self.every(isCidr),
+  }),
+];
+
 type Auth = NonNullable<SkillGatewaySpec['auth']>;
 type TokenScope = Auth['scopes'][number];
 
@@ -204,24 +272,7 @@ export const skillGatewayRules: readonly Rule[] = [
     holds: ({ selector, names }) => selector === undefined || names === undefined,
   }),
   textRule('spec.sources.names[]', objectName, 'write the name of a SkillSource of this namespace'),
-  labelsRule('spec.sources.selector.matchLabels'),
-  textRule(
-    'spec.sources.selector.matchExpressions[].key',
-    labelKey,
-    'write the key of a label as Kubernetes has it, such as team or example.com/team',
-  ),
-  textRule(
-    'spec.sources.selector.matchExpressions[].values[]',
-    labelValue,
-    'write the value of a label as Kubernetes has it: letters, digits, - _ and ., at most 63 characters',
-  ),
-  rule<Requirement>({
-    at: 'spec.sources.selector.matchExpressions[]',
-    field: '.values',
-    cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-    message: 'In and NotIn need at least one value; Exists and DoesNotExist take none',
-    holds: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
-  }),
+  ...selectorRules('spec.sources.selector'),
   rule<SkillGatewaySpec['libraries']>({
     at: 'spec.libraries',
     cel: 'self.all(one, self.exists_one(other, other.name == one.name))',
@@ -234,5 +285,6 @@ export const skillGatewayRules: readonly Rule[] = [
   textRule('spec.scope.tags[]', tagPattern, tagMessage),
   ...accessRules,
   ...syncRules,
+  ...scalingRules,
   ...podShapeRules,
 ];

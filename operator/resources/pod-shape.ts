@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { affinitySchema } from './affinity.ts';
 import { annotations, intOrString, labels, longest, text } from './fields.ts';
+import { labelSelector } from './label-selector.ts';
 
 const amounts = (what: string) =>
   z.object({
@@ -53,8 +54,53 @@ const spreadSchema = z
   })
   .describe("One rule. It counts this gateway's pods.");
 
+const autoscalingSchema = z.object({
+  minReplicas: z.int().min(1).max(100).default(2).describe('The fewest pods that there are.'),
+  maxReplicas: z.int().min(1).max(100).describe('The most pods that there are.'),
+  targetCPUUtilizationPercentage: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(80)
+    .describe(
+      'How busy they are on average, in percent of resources.requests.cpu: above it there are more, below it fewer.',
+    ),
+});
+
+/** Requirements on the labels of one peer, and values in one. */
+const mostOfPeers = 8;
+
+const peerSchema = z
+  .object({
+    podSelector: labelSelector('a pod', mostOfPeers)
+      .optional()
+      .describe("Pods, of the gateway's namespace where there is no namespaceSelector. An empty selector matches all."),
+    namespaceSelector: labelSelector('a namespace', mostOfPeers)
+      .optional()
+      .describe('Namespaces, with all pods in them or those of podSelector. An empty selector matches all.'),
+    ipBlock: z
+      .object({
+        cidr: text(43).describe('The range, such as 10.0.0.0/8.'),
+        except: z.array(text(43).describe('One range.')).max(16).optional().describe('Ranges in it that are left out.'),
+      })
+      .optional()
+      .describe('Addresses, of what is outside the cluster above all.'),
+  })
+  .describe('Who may come in.');
+
 export const podShape = {
-  replicas: z.int().min(0).max(100).optional().describe('How many pods serve. Left out: 1.'),
+  replicas: z.int().min(0).max(100).optional().describe('How many pods serve. Left out: 1, or what autoscaling says.'),
+  autoscaling: autoscalingSchema
+    .optional()
+    .describe('Lets a HorizontalPodAutoscaler say how many pods serve. It needs the metrics server in the cluster.'),
+  networkPolicy: z
+    .object({
+      from: z.array(peerSchema).min(1).max(16).describe('Who may reach the port of MCP and pages.'),
+    })
+    .optional()
+    .describe(
+      'Lets in by a NetworkPolicy whom it names and nobody else, and the pods out to the operator, to DNS and to their Live sources alone. Left out: there is none.',
+    ),
   service: z
     .object({
       type: z

@@ -95,7 +95,9 @@ test('the definitions are those of crds/, stay when the release goes, and can be
 describe('rights', () => {
   const { rules } = parse(readFileSync(join(repository, 'operator/kubernetes/role.yaml'), 'utf8')) as Rendered;
   const onServers = ({ resources: [resource] }: { resources: string[] }) =>
-    ['deployments', 'services', 'pods'].includes(resource!);
+    [
+      ...['deployments', 'services', 'pods', 'horizontalpodautoscalers', 'poddisruptionbudgets', 'networkpolicies'],
+    ].includes(resource!);
   const cases: { what: string; values: Values; expected: Record<string, unknown[]> }[] = [
     { what: "in the release's namespace", values: {}, expected: { skills: rules } },
     {
@@ -368,6 +370,30 @@ describe('the operator', () => {
       );
     });
   }
+});
+
+test('a NetworkPolicy for the operator names the ports that it has, and is there when it is asked for', async () => {
+  assert.ok(plain.every(({ kind }) => kind !== 'NetworkPolicy'));
+  for (const [values, named] of [
+    [{ networkPolicy: { enabled: true } }, ['callers', 'metrics', 'probes']],
+    [{ networkPolicy: { enabled: true }, webhooks: { enabled: true } }, ['callers', 'metrics', 'probes', 'webhooks']],
+    [
+      { ...sidecar, networkPolicy: { enabled: true } },
+      ['callers', 'metrics', 'server-metrics', 'probes', 'mcp'],
+    ],
+  ] as const) {
+    const all = await objects(helm4, { values });
+    const { spec } = only(all, 'NetworkPolicy');
+    const ports: string[] = spec.ingress.flatMap((rule: { ports: { port: string }[] }) => rule.ports.map(({ port }) => port));
+    assert.deepEqual(ports, named);
+    const has = podOf(all).spec.containers.flatMap(({ ports: own = [] }: { ports?: { name: string }[] }) => own.map(({ name }) => name));
+    assert.deepEqual(ports.toSorted(), has.toSorted(), 'every port of the pod, and none that it has not');
+    assert.deepEqual(spec.podSelector, only(all, 'Deployment').spec.selector);
+    assert.deepEqual(spec.egress, [{}]);
+  }
+  const egress = [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }];
+  const bound = await objects(helm4, { values: { networkPolicy: { enabled: true, egress } } });
+  assert.deepEqual(only(bound, 'NetworkPolicy').spec.egress, egress);
 });
 
 describe('the volume', () => {

@@ -53,6 +53,10 @@ class FakeChildren implements Children {
     return child;
   }
 
+  async remove({ kind, metadata: { namespace, name } }: KubernetesObject): Promise<void> {
+    this.objects.delete(`${kind} ${namespace}/${name}`);
+  }
+
   edit(kind: ChildKind, change: (child: KubernetesObject) => KubernetesObject): void {
     const key = `${kind} flow/agents`;
     this.objects.set(key, change(this.objects.get(key)!));

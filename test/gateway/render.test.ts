@@ -68,6 +68,14 @@ const container = {
   volumeMounts: [{ name: 'volume', mountPath: '/volume', readOnly: true }],
 };
 
+const spread = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
+  topologyKey,
+  maxSkew: 1,
+  whenUnsatisfiable: 'ScheduleAnyway',
+  matchLabelKeys: ['pod-template-hash'],
+  labelSelector: { matchLabels: selector },
+}));
+
 const podSpec = {
   automountServiceAccountToken: false,
   enableServiceLinks: false,
@@ -80,6 +88,7 @@ const podSpec = {
     seccompProfile: { type: 'RuntimeDefault' },
   },
   terminationGracePeriodSeconds: 45,
+  topologySpreadConstraints: spread,
   containers: [container],
   volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: 'catalogue' } }],
 };
@@ -177,7 +186,7 @@ test('the Service has the port, the type and the annotations of the spec', () =>
 });
 
 test('what has nothing in it is not applied', () => {
-  const empty = { nodeSelector: {}, tolerations: [], topologySpreadConstraints: [], podLabels: {}, podAnnotations: {} };
+  const empty = { nodeSelector: {}, tolerations: [], podLabels: {}, podAnnotations: {} };
   assert.deepEqual(podOf({ ...empty, imagePullSecrets: [] }), deployment.spec.template);
 });
 

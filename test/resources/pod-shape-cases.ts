@@ -188,6 +188,75 @@ export const podShapeCases: Case[] = [
     refused: on('spec.podAnnotations'),
   },
   {
+    what: 'an autoscaler',
+    spec: { autoscaling: { minReplicas: 1, maxReplicas: 10, targetCPUUtilizationPercentage: 70 } },
+  },
+  { what: 'an autoscaler that says how many at most', spec: { autoscaling: { maxReplicas: 2 } } },
+  {
+    what: 'an autoscaler beside replicas',
+    spec: { replicas: 2, autoscaling: { maxReplicas: 4 } },
+    refused: on('spec.autoscaling', /give replicas or autoscaling, not both/),
+  },
+  {
+    what: 'an autoscaler of fewer pods than its least',
+    spec: { autoscaling: { minReplicas: 5, maxReplicas: 4 } },
+    refused: on('spec.autoscaling', /minReplicas is at most maxReplicas/),
+  },
+  {
+    what: 'an autoscaler that does not say how many at most',
+    spec: { autoscaling: { minReplicas: 2 } },
+    refused: on('spec.autoscaling.maxReplicas'),
+  },
+  {
+    what: 'an autoscaler without CPUs to count in',
+    spec: { autoscaling: { maxReplicas: 4 }, resources: { requests: { memory: '1Gi' } } },
+    refused: on('spec.autoscaling', /set that too/),
+  },
+  {
+    what: 'a network policy with every kind of peer',
+    spec: {
+      networkPolicy: {
+        from: [
+          { podSelector: {} },
+          { namespaceSelector: { matchLabels: { team: 'a' } }, podSelector: { matchLabels: { app: 'n8n' } } },
+          { namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'In', values: ['a'] }] } },
+          { ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16'] } },
+          { ipBlock: { cidr: 'fd00::/8' } },
+        ],
+      },
+    },
+  },
+  {
+    what: 'a network policy that lets nobody in',
+    spec: { networkPolicy: { from: [] } },
+    refused: on('spec.networkPolicy.from'),
+  },
+  {
+    what: 'a peer that is nobody',
+    spec: { networkPolicy: { from: [{}] } },
+    refused: on('spec.networkPolicy.from[0]', /give podSelector, namespaceSelector or both; or ipBlock alone/),
+  },
+  {
+    what: 'a peer that is addresses and pods',
+    spec: { networkPolicy: { from: [{ podSelector: {}, ipBlock: { cidr: '10.0.0.0/8' } }] } },
+    refused: on('spec.networkPolicy.from[0]', /or ipBlock alone/),
+  },
+  {
+    what: 'a range that is none',
+    spec: { networkPolicy: { from: [{ ipBlock: { cidr: '10.0.0.1' } }] } },
+    refused: on('spec.networkPolicy.from[0].ipBlock.cidr', /write a range of addresses/),
+  },
+  {
+    what: 'an exception that is no range',
+    spec: { networkPolicy: { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['all'] } }] } },
+    refused: on('spec.networkPolicy.from[0].ipBlock.except', /write a range of addresses/),
+  },
+  {
+    what: 'a peer with a label that is none',
+    spec: { networkPolicy: { from: [{ podSelector: { matchLabels: { 'a b': 'c' } } }] } },
+    refused: on('spec.networkPolicy.from[0].podSelector.matchLabels', labels),
+  },
+  {
     what: 'one pull secret twice',
     spec: { imagePullSecrets: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] },
     refused: on('spec.imagePullSecrets', /stands here once/),

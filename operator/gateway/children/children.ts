@@ -1,8 +1,11 @@
 // All children of a gateway, as its spec wants them. Pure: the same gives the same.
 import type { ChildManifest } from '../../kubernetes/cluster.ts';
 import type { SkillGatewaySpec } from '../../resources/skill-gateway.ts';
+import { renderAutoscaler } from './autoscaler.ts';
 import type { Owner } from './child-metadata.ts';
 import { renderDeployment } from './deployment.ts';
+import { renderDisruptionBudget } from './disruption-budget.ts';
+import { renderNetworkPolicy } from './network-policy.ts';
 import type { LiveSecret, PodSettings } from './pod-settings.ts';
 import { renderService } from './service.ts';
 
@@ -15,4 +18,11 @@ export const renderChildren = (
   spec: SkillGatewaySpec,
   settings: PodSettings,
   live: readonly LiveSecret[],
-): ChildManifest[] => [renderService(gateway, spec), renderDeployment(gateway, spec, settings, live)];
+): ChildManifest[] =>
+  [
+    renderService(gateway, spec),
+    renderNetworkPolicy(gateway, spec, live),
+    renderDeployment(gateway, spec, settings, live),
+    renderAutoscaler(gateway, spec),
+    renderDisruptionBudget(gateway, spec, settings),
+  ].filter((child) => child !== undefined);

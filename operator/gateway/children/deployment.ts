@@ -20,7 +20,7 @@ export function renderDeployment(
     kind: 'Deployment',
     metadata: childMetadata(gateway),
     spec: {
-      replicas: spec.replicas ?? 1,
+      ...(spec.autoscaling === undefined ? { replicas: spec.replicas ?? 1 } : {}),
       selector: { matchLabels: selectorOf(gateway.metadata.name) },
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       progressDeadlineSeconds,

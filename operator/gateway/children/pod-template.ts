@@ -42,7 +42,7 @@ export function podTemplate(
       nodeSelector: spec.nodeSelector,
       tolerations: spec.tolerations,
       affinity: affinityOf(spec, settings),
-      topologySpreadConstraints: spec.topologySpreadConstraints?.map((one) => ({
+      topologySpreadConstraints: spreadOf(spec, settings)?.map((one) => ({
         ...one,
         labelSelector: { matchLabels: selectorOf(name) },
       })),
@@ -63,6 +63,20 @@ function pullSecretsOf({ imagePullSecrets = [] }: SkillGatewaySpec, settings: Po
   const names = new Set([...settings.imagePullSecrets, ...imagePullSecrets.map(({ name }) => name)]);
   return [...names].map((name) => ({ name }));
 }
+
+/** Over nodes and zones as far as there are any, unless the spec says otherwise or all are kept on one node. */
+const evenly = ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
+  topologyKey,
+  maxSkew: 1,
+  whenUnsatisfiable: 'ScheduleAnyway',
+  // Pods of the template before do not count: they go.
+  matchLabelKeys: ['pod-template-hash'],
+}));
+
+const spreadOf = (
+  { topologySpreadConstraints }: SkillGatewaySpec,
+  { keepTogether }: PodSettings,
+): readonly object[] | undefined => topologySpreadConstraints ?? (keepTogether === undefined ? evenly : undefined);
 
 function affinityOf({ affinity }: SkillGatewaySpec, { keepTogether }: PodSettings): object | undefined {
   if (keepTogether === undefined) return affinity;

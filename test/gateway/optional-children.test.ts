@@ -1,0 +1,132 @@
+// What a gateway may have besides its pods and its Service: an autoscaler, a disruption budget, a NetworkPolicy.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { renderChildren } from '../../operator/gateway/children/children.ts';
+import type { LiveSecret, PodSettings } from '../../operator/gateway/children/pod-settings.ts';
+import type { ChildManifest } from '../../operator/kubernetes/cluster.ts';
+import { parseSkillGateway } from '../../operator/resources/parse.ts';
+
+const gateway = {
+  apiVersion: 'lyceum.dev/v1alpha1',
+  kind: 'SkillGateway',
+  metadata: {
+    namespace: 'flow',
+    name: 'agents',
+    uid: '0000-1',
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: {},
+    annotations: {},
+  },
+};
+const settings: PodSettings = { image: 'lyceum:1', imagePullSecrets: [], volumeClaim: 'catalogue', namespace: 'flow' };
+const oneNode = { ...settings, keepTogether: { app: 'operator' } };
+const selector = { 'app.kubernetes.io/name': 'lyceum-gateway', 'app.kubernetes.io/instance': 'agents' };
+
+function children(spec: object, more: PodSettings = settings, live: LiveSecret[] = []): ChildManifest[] {
+  const parsed = parseSkillGateway({ metadata: { name: 'agents' }, spec });
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.message);
+  return renderChildren(gateway, parsed.spec, more, live);
+}
+// biome-ignore lint/suspicious/noExplicitAny: a spec is looked at by any path
+const specOf = (all: ChildManifest[], kind: string): any => all.find((child) => child.kind === kind)?.spec;
+const kindsOf = (all: ChildManifest[]): string[] => all.map(({ kind }) => kind);
+
+test('a gateway that asks for nothing has its pods and its Service', () => {
+  assert.deepEqual(kindsOf(children({})), ['Service', 'Deployment']);
+});
+
+describe('An autoscaler', () => {
+  test('says how many pods there are, and the Deployment says nothing of it', () => {
+    const all = children({ autoscaling: { minReplicas: 3, maxReplicas: 9, targetCPUUtilizationPercentage: 60 } });
+    const autoscaler = all.find(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    assert.equal(autoscaler?.apiVersion, 'autoscaling/v2');
+    assert.deepEqual(autoscaler?.spec, {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'agents' },
+      minReplicas: 3,
+      maxReplicas: 9,
+      metrics: [
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } },
+      ],
+    });
+    assert.ok(!('replicas' in specOf(all, 'Deployment')));
+  });
+
+  test('has two pods at least and 80 percent where nothing else is said', () => {
+    const { minReplicas, metrics } = specOf(children({ autoscaling: { maxReplicas: 4 } }), 'HorizontalPodAutoscaler');
+    assert.deepEqual([minReplicas, metrics[0].resource.target.averageUtilization], [2, 80]);
+  });
+});
+
+describe('A disruption budget', () => {
+  const budget = { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels: selector } };
+  for (const [what, spec, more, expected] of [
+    ['lets one pod of several go at a time', { replicas: 2 }, settings, budget],
+    ['likewise where there are at least two', { autoscaling: { minReplicas: 2, maxReplicas: 4 } }, settings, budget],
+    ['holds up no drain for a single pod', { replicas: 1 }, settings, undefined],
+    ['nor for one that may be alone', { autoscaling: { minReplicas: 1, maxReplicas: 4 } }, settings, undefined],
+    ['nor where all are kept on one node', { replicas: 3 }, oneNode, undefined],
+  ] as const) {
+    test(what, () => assert.deepEqual(specOf(children(spec, more), 'PodDisruptionBudget'), expected));
+  }
+});
+
+describe('Pods', () => {
+  const spreadOf = (spec: object, more?: PodSettings) =>
+    specOf(children(spec, more), 'Deployment').template.spec.topologySpreadConstraints?.map(
+      ({ topologyKey }: { topologyKey: string }) => topologyKey,
+    );
+  test('are spread over zones and nodes as far as there are any', () => {
+    assert.deepEqual(spreadOf({}), ['topology.kubernetes.io/zone', 'kubernetes.io/hostname']);
+  });
+  test('are spread as the spec says, where it says so', () => {
+    const rule = { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' };
+    assert.deepEqual(spreadOf({ topologySpreadConstraints: [rule] }), ['rack']);
+    assert.equal(spreadOf({ topologySpreadConstraints: [] }), undefined);
+  });
+  test('are not spread where they are kept on one node', () => {
+    assert.equal(spreadOf({}, oneNode), undefined);
+  });
+});
+
+describe('A NetworkPolicy', () => {
+  const from = [{ namespaceSelector: { matchLabels: { agents: 'yes' } } }, { ipBlock: { cidr: '10.0.0.0/8' } }];
+  const everybody = [{ namespaceSelector: {} }];
+
+  test('lets in whom it names, Prometheus of this cluster besides; and out to DNS and the operator', () => {
+    assert.deepEqual(specOf(children({ networkPolicy: { from } }), 'NetworkPolicy'), {
+      podSelector: { matchLabels: selector },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [
+        { from, ports: [{ protocol: 'TCP', port: 8000 }] },
+        {
+          from: everybody,
+          ports: [
+            { protocol: 'TCP', port: 9091 },
+            { protocol: 'TCP', port: 9092 },
+          ],
+        },
+      ],
+      egress: [
+        {
+          ports: [
+            { protocol: 'UDP', port: 53 },
+            { protocol: 'TCP', port: 53 },
+          ],
+        },
+        { to: everybody, ports: [{ protocol: 'TCP', port: 9443 }] },
+      ],
+    });
+  });
+
+  test('lets servers with a Live source out to wherever that is', () => {
+    const live = [{ source: 'cloud', secret: 'nextcloud' }];
+    assert.deepEqual(specOf(children({ networkPolicy: { from } }, settings, live), 'NetworkPolicy').egress, [{}]);
+  });
+
+  test('stands before the pods that it is for', () => {
+    const kinds = kindsOf(children({ networkPolicy: { from }, replicas: 2 }));
+    assert.deepEqual(kinds, ['Service', 'NetworkPolicy', 'Deployment', 'PodDisruptionBudget']);
+  });
+});
