@@ -377,16 +377,17 @@ test('a NetworkPolicy for the operator names the ports that it has, and is there
   for (const [values, named] of [
     [{ networkPolicy: { enabled: true } }, ['callers', 'metrics', 'probes']],
     [{ networkPolicy: { enabled: true }, webhooks: { enabled: true } }, ['callers', 'metrics', 'probes', 'webhooks']],
-    [
-      { ...sidecar, networkPolicy: { enabled: true } },
-      ['callers', 'metrics', 'server-metrics', 'probes', 'mcp'],
-    ],
+    [{ ...sidecar, networkPolicy: { enabled: true } }, ['callers', 'metrics', 'server-metrics', 'probes', 'mcp']],
   ] as const) {
     const all = await objects(helm4, { values });
     const { spec } = only(all, 'NetworkPolicy');
-    const ports: string[] = spec.ingress.flatMap((rule: { ports: { port: string }[] }) => rule.ports.map(({ port }) => port));
+    const ports: string[] = spec.ingress.flatMap((rule: { ports: { port: string }[] }) =>
+      rule.ports.map(({ port }) => port),
+    );
     assert.deepEqual(ports, named);
-    const has = podOf(all).spec.containers.flatMap(({ ports: own = [] }: { ports?: { name: string }[] }) => own.map(({ name }) => name));
+    const has = podOf(all).spec.containers.flatMap(({ ports: own = [] }: { ports?: { name: string }[] }) =>
+      own.map(({ name }) => name),
+    );
     assert.deepEqual(ports.toSorted(), has.toSorted(), 'every port of the pod, and none that it has not');
     assert.deepEqual(spec.podSelector, only(all, 'Deployment').spec.selector);
     assert.deepEqual(spec.egress, [{}]);
