@@ -2,10 +2,11 @@
 //   node test/chaos/run.ts          every proof, one after the other
 //   node test/chaos/run.ts kills    one of them
 import { disk } from './disk.ts';
+import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
 import type { Proof } from './proof.ts';
 
-const proofs: readonly Proof[] = [kills, disk];
+const proofs: readonly Proof[] = [kills, disk, fuzz];
 
 const asked = process.argv.slice(2);
 const names = proofs.map(({ name }) => name);
