@@ -59,20 +59,20 @@ export class Stage {
       ...['server', '--volume', this.volume, '--namespace', this.namespace, '--gateway', 'agents'],
       ...['--host', '127.0.0.1', '--port', '0', '--metrics-port', '0'],
     ]);
-    const address = await eventually(
-      'the server',
-      () => server.log.find(({ msg }) => msg === 'server started')?.url as string | undefined,
-    );
+    const listens = (): string | undefined =>
+      server.log.find(({ msg }) => msg === 'server started')?.url as string | undefined;
+    const address = await eventually('the server', listens, Boolean, 60);
     return { url: new URL('/mcp', address).href, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
   }
 }
 
 /** @throws Error what the operator said, where it has ended instead */
 export async function started(operator: LyceumProcess): Promise<void> {
-  await eventually('the operator has started', () => {
+  const has = (): boolean => {
     if (!operator.running) throw new Error(operator.said);
     return operator.log.some(({ msg }) => msg === 'operator started');
-  });
+  };
+  await eventually('the operator has started', has, Boolean, 60);
 }
 
 /** @returns what is wrong, undefined where the edition is served within the time */
