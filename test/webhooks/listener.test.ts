@@ -1,7 +1,6 @@
 // The port for webhooks as strangers meet it: who may ask for a look, what everybody else is told, and what bounds there are.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -221,7 +220,8 @@ async function spoken(...pieces: (string | Buffer)[]): Promise<string> {
   const said: Buffer[] = [];
   socket.on('data', (piece) => said.push(piece)).on('error', () => {});
   for (const piece of pieces) socket.write(piece);
-  await once(socket, 'close');
+  // Not `once` of node:events, which a connection that is reset would reject.
+  await new Promise((resolve) => socket.once('close', resolve));
   return Buffer.concat(said).toString();
 }
 

@@ -1,6 +1,5 @@
 // Requests of strangers: to a server's MCP and pages, and to the operator's port for webhooks.
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { systemClock } from '../../../operator/clock.ts';
@@ -17,7 +16,8 @@ async function answerTo(port: number, bytes: Buffer): Promise<string> {
   socket.on('data', (piece) => said.push(piece)).on('error', () => {});
   socket.setTimeout(patience, () => socket.destroy());
   socket.end(bytes);
-  await once(socket, 'close');
+  // Not `once` of node:events, which a connection that is reset would reject.
+  await new Promise((resolve) => socket.once('close', resolve));
   return Buffer.concat(said).toString('latin1');
 }
 
