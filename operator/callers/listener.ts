@@ -44,6 +44,8 @@ export interface CopyCall {
   own: boolean;
   query: URLSearchParams;
   header(name: string): string | undefined;
+  /** Whether he may still copy it: a call may wait, and be answered when his pod or the spec is another. */
+  mayStill(): Promise<boolean>;
   /** Aborts when nobody waits any longer, and when the operator stops. */
   signal: AbortSignal;
 }
@@ -122,9 +124,8 @@ async function answer(
     const { path, query } = targetOf(request.url);
     const key = `${request.method} ${path}`;
     const copy = copies !== undefined && Object.hasOwn(copies.routes, key) ? copies.routes[key] : undefined;
-    const caller = copy
-      ? await copies!.identify(authorization, query.get('gateway') ?? '')
-      : await identify(authorization);
+    const copier = (): Promise<Copier> => copies!.identify(authorization, query.get('gateway') ?? '');
+    const caller = copy ? await copier() : await identify(authorization);
     if (caller === 'unknown') return send(unauthorized, { 'WWW-Authenticate': 'Bearer', Connection: 'close' });
     if (caller === 'stranger') return send(forbidden, { Connection: 'close' });
     if (copy !== undefined) {
@@ -135,7 +136,8 @@ async function answer(
         return typeof value === 'string' ? value : undefined;
       };
       const signal = AbortSignal.any([stop, gone.signal]);
-      const answered = await copy({ own: false, ...caller, query, header, signal });
+      const mayStill = async (): Promise<boolean> => typeof (await copier()) === 'object';
+      const answered = await copy({ own: false, ...caller, query, header, mayStill, signal });
       if ('body' in answered) send(answered);
       else await sendFile(response, answered);
       return;

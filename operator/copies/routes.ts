@@ -35,10 +35,12 @@ export function copyRoutes({ volume, synced }: CopyRoutesOptions): Record<string
   const index: CopyRoute = async (call) => {
     if (!synced()) return notReady;
     const before = call.header('if-none-match');
-    const until = performance.now() + 1000 * waitOf(call.header('prefer'));
+    const began = performance.now();
+    const until = began + 1000 * waitOf(call.header('prefer'));
     for (;;) {
       const found = await current(call);
       if (found !== undefined && found.etag !== before) {
+        if (performance.now() - began > lookEveryMilliseconds && !(await call.mayStill())) return notPublished;
         return { status: 200, headers: { ...json, ETag: found.etag }, content: found.index };
       }
       if (call.signal.aborted || performance.now() >= until) {

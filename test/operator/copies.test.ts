@@ -221,6 +221,37 @@ test('a token for somebody else, of no pod or of a pod that is gone gets nothing
   assert.ok(!said.includes(good.split('.')[2]!), 'no token stands in the log');
 });
 
+test('whoever is taken out of the spec while he waits for news gets none', async () => {
+  await apply(gateway('waiting', { replicas: 0, sync: { serviceAccounts: ['agent'] } }));
+  const token = await tokenOf('agent');
+  await eventually('it is published', async () => (await ask(token, 'waiting')) === 200);
+  await writeFile(join(folder, 'waiting-token'), token);
+  const client = new OperatorClient({
+    url: `https://127.0.0.1:${listener.port}`,
+    ca: join(folder, 'operator.crt'),
+    token: join(folder, 'waiting-token'),
+    gateway: 'waiting',
+  });
+  const get = (headers: Record<string, string>) =>
+    client.get('/catalogue/index.json', {}, headers, AbortSignal.timeout(20_000));
+  try {
+    const first = await get({});
+    first.body.resume();
+    const waiting = get({ 'if-none-match': String(first.headers.etag), prefer: 'wait=15' });
+    const outcome = waiting.then(
+      ({ status, body }) => {
+        body.resume();
+        return `${status}`;
+      },
+      (error: SyncFault) => error.reason,
+    );
+    await apply(gateway('waiting', { replicas: 0, instructions: 'News, not for the agent.' }));
+    assert.equal(await outcome, 'NotPublished');
+  } finally {
+    await client.close();
+  }
+});
+
 test('whoever is taken out of the spec gets nothing more', async () => {
   await apply(gateway('leaving', { replicas: 0, sync: { serviceAccounts: ['agent'] } }));
   const token = await tokenOf('agent');
