@@ -47,6 +47,7 @@ describe('With the definitions of the Prometheus operator', () => {
 
   for (const [what, values] of [
     ['servers in pods of their own', all],
+    ['servers that copy the catalogue', { ...all, clusterWide: true, sync: { enabled: true } }],
     ['a server beside the operator', { ...all, sidecar: { enabled: true, gateway: 'agents' } }],
   ] as const) {
     test(`the API server takes monitors, rules and dashboard: ${what}`, async () => {
@@ -103,6 +104,17 @@ test('servers are told by their gateway', async () => {
       ],
     },
   ]);
+});
+
+test('servers that copy the catalogue are scraped wherever they are, and their copies too', async () => {
+  const of = async (values: object) =>
+    only(await objects(helm4!, { values: { ...all, sync: { enabled: true }, ...values } }), 'PodMonitor').spec;
+  const everywhere = await of({ clusterWide: true });
+  assert.deepEqual(everywhere.namespaceSelector, { any: true });
+  const ports = everywhere.podMetricsEndpoints.map(({ port }: { port: string }) => port);
+  assert.deepEqual(ports, ['metrics', 'sync']);
+  const named = await of({ namespaces: ['skills', 'team-a'] });
+  assert.deepEqual(named.namespaceSelector, { matchNames: ['skills', 'team-a'] });
 });
 
 describe('An alert', () => {
