@@ -24,7 +24,7 @@ import { reportFailures } from './report.ts';
 const examples = join(import.meta.dirname, '../../examples/cluster');
 const url = 'http://skills.agents.svc.cluster.local:8000/mcp';
 const welcome = 'skill://handbook/welcome';
-const refreshSeconds = 2;
+const refreshSeconds = 5;
 
 const serverLabels = 'app.kubernetes.io/name=lyceum-gateway,app.kubernetes.io/instance=skills';
 
