@@ -39,14 +39,14 @@ const waitSeconds = 20;
 
 /**
  * @param before what is in the folder
- * @returns undefined when nothing else is published
+ * @returns undefined when nothing else is published; otherwise how long it took, without what was waited for news
  * @throws SyncFault: index.json and what it needs are then as they were; the signal's reason
  */
 export async function copy(
   parts: CopyParts,
   before: { etag: string; index: Index } | undefined,
   signal: AbortSignal,
-): Promise<(Copied & { index: Index }) | undefined> {
+): Promise<(Copied & { index: Index; seconds: number }) | undefined> {
   const { client, folder, room, namespace, gateway } = parts;
   const headers: Record<string, string> =
     before === undefined ? {} : { 'if-none-match': before.etag, prefer: `wait=${waitSeconds}` };
@@ -55,6 +55,7 @@ export async function copy(
     answer.body.resume();
     return undefined;
   }
+  const began = performance.now();
   const bytes = await whole(parts, answer.body, longestIndex);
   const index = parsed(namespace, gateway, bytes);
   const needs = new Set([indexPath(namespace, gateway)]);
@@ -82,7 +83,8 @@ export async function copy(
   for (const { path } of files) needs.add(path);
   for (const segment of segments) await copySegment(parts, segment, signal);
   await folder.write(indexPath(namespace, gateway), bytes);
-  return { generation: index.generation, etag: etagOf(bytes), needs, index };
+  const seconds = (performance.now() - began) / 1000;
+  return { generation: index.generation, etag: etagOf(bytes), needs, index, seconds };
 }
 
 /** What a folder holds, when all of it is there; undefined otherwise. @throws SyncFault StorageFailed */

@@ -55,11 +55,11 @@ export function startSync({ folder: root, namespace, operator, sizeLimit, metric
   };
 
   const once = async (): Promise<void> => {
-    const askedAt = performance.now();
     const copied = await copy(parts, there, signal);
     if (copied !== undefined) {
       found(copied);
-      log.info({ gateway, generation: copied.generation, seconds: (performance.now() - askedAt) / 1000 }, 'copied');
+      const { generation, seconds } = copied;
+      log.info({ gateway, generation, seconds }, 'copied');
     }
     metrics.succeeded(Date.now());
     metrics.holds(await room.sweep());
