@@ -92,6 +92,8 @@ export const indexSchema = z.object({
   auth: authSettingSchema.optional(),
   /** Origins of browsers' pages, besides the gateway's own: `https://claude.ai`. */
   allowedOrigins: z.array(z.string()).optional(),
+  /** Names by which the gateway is reached from outside: its own, so pages of theirs may use it. */
+  hosts: z.array(z.string()).optional(),
   /** Left out: Token. */
   reindex: reindexSettingSchema.optional(),
   libraries: z.array(librarySettingSchema),

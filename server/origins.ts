@@ -1,7 +1,7 @@
 // The origins of browsers' pages that index.json lets in, in the form in which browsers send them.
 import type { Index } from '../catalogue/index-file.ts';
 
-export type AllowedOrigins = ReadonlySet<string>;
+type AllowedOrigins = ReadonlySet<string>;
 
 const none: AllowedOrigins = new Set();
 const known = new WeakMap<readonly string[], AllowedOrigins>();

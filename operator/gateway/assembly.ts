@@ -78,6 +78,7 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
       ...(spec.instructions === undefined ? {} : { instructions: spec.instructions }),
       scope: spec.scope,
       ...(spec.allowedOrigins === undefined ? {} : { allowedOrigins: spec.allowedOrigins }),
+      ...(spec.ingress === undefined ? {} : { hosts: [spec.ingress.host] }),
       reindex: spec.reindex,
       libraries: spec.libraries,
       sources,

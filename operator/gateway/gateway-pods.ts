@@ -1,6 +1,13 @@
 // The children of a gateway together: rendered, kept, taken away, and how the pods stand.
 import type { Logger } from 'pino';
-import type { ChildKind, ChildManifest, Children, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
+import {
+  type ChildKind,
+  type ChildManifest,
+  type Children,
+  childKinds,
+  type KubernetesObject,
+  type ObjectKey,
+} from '../kubernetes/cluster.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/kubernetes-error.ts';
 import type { GatewayFaultReason } from '../reasons.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
@@ -52,11 +59,24 @@ export class GatewayPods {
     return { state: 'failed', reason: 'VolumeNotReachable', message: placement.message };
   }
 
-  /** @throws KubernetesError when the API server is away, or somebody else wrote at the same moment */
+  /**
+   * Closes the way in from outside where the spec no longer asks for it: before a catalogue is published that lets everybody in.
+   * @throws KubernetesError
+   */
+  async close(gateway: KubernetesObject, { ingress }: SkillGatewaySpec): Promise<void> {
+    if (ingress === undefined)
+      await this.#keeper.takeAway(gateway, new Set(childKinds.filter((kind) => kind !== 'Ingress')));
+  }
+
+  /**
+   * @param isPublished whether servers have the settings of this spec: until then no way in from outside is opened
+   * @throws KubernetesError when the API server is away, or somebody else wrote at the same moment
+   */
   async settle(
     gateway: KubernetesObject,
     spec: SkillGatewaySpec,
     live: readonly LiveSecret[] = [],
+    isPublished = true,
   ): Promise<PodsStanding> {
     const wanted = renderChildren(gateway, spec, this.#settings, live);
     const found = new Map<ChildKind, KubernetesObject>();
@@ -70,7 +90,7 @@ export class GatewayPods {
     const rests: number[] = [];
     // An autoscaler goes before the number of pods is the spec's again.
     await this.#keeper.takeAway(gateway, new Set(wanted.map(({ kind }) => kind)));
-    for (const manifest of wanted) {
+    for (const manifest of wanted.filter(({ kind }) => isPublished || kind !== 'Ingress')) {
       try {
         const { child, rest } = await this.#keeper.keep(manifest, found.get(manifest.kind));
         found.set(manifest.kind, child);

@@ -83,10 +83,11 @@ export class GatewayReconciler {
       await this.#tell(gateway, { pods: outOfReach });
       return {};
     }
+    await gatewayPods?.close(gateway, parsed.spec);
     const access = await this.#access(key, gateway, parsed.spec);
     const catalogue = await this.#publish(key, gateway, parsed.spec, access);
     const live = liveSecretsOf(this.#selectedBy(gateway, parsed.spec).selected);
-    const pods = await gatewayPods?.settle(gateway, parsed.spec, live);
+    const pods = await gatewayPods?.settle(gateway, parsed.spec, live, catalogue.fault === undefined);
     await this.#tell(gateway, {
       ...catalogue,
       ...(access === undefined ? {} : { access }),

@@ -18,6 +18,7 @@ import {
   collectionPath,
   deployments,
   horizontalPodAutoscalers,
+  ingresses,
   networkPolicies,
   podDisruptionBudgets,
   services,
@@ -41,6 +42,7 @@ const resources: Record<ChildKind, WatchedResource> = {
   HorizontalPodAutoscaler: horizontalPodAutoscalers,
   PodDisruptionBudget: podDisruptionBudgets,
   NetworkPolicy: networkPolicies,
+  Ingress: ingresses,
 };
 /** An object is at most some 2 MB in the API server's store. */
 const mostObjectBytes = 8 * 1024 * 1024;

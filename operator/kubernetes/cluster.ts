@@ -68,6 +68,7 @@ export const childKinds = [
   'HorizontalPodAutoscaler',
   'PodDisruptionBudget',
   'NetworkPolicy',
+  'Ingress',
 ] as const;
 export type ChildKind = (typeof childKinds)[number];
 

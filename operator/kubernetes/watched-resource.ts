@@ -74,6 +74,14 @@ export const networkPolicies: WatchedResource = {
   labelSelector: ofTheOperator,
 };
 
+export const ingresses: WatchedResource = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'Ingress',
+  plural: 'ingresses',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+};
+
 /** Never listed or watched: single pods are read, to know who calls. */
 export const pods: WatchedResource = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', content: 'metadata' };
 

@@ -264,6 +264,38 @@ const syncRules: readonly Rule[] = [
   }),
 ];
 
+const hostName = '^([a-z0-9]([-a-z0-9]*[a-z0-9])?\\.)*[a-z]([-a-z0-9]*[a-z0-9])?$';
+const path = '^(/|(/\\.?[A-Za-z0-9_~][-A-Za-z0-9._~]*)+/?)$';
+/** With these who may write gateways would configure the controller that all share. */
+const snippet = '-snippets?$';
+const isSnippet = matches(snippet);
+
+/** The rules on what lets in people from outside the cluster. */
+const outsideRules: readonly Rule[] = [
+  rule<{ auth?: unknown; ingress?: unknown }>({
+    at: 'spec',
+    field: '.ingress',
+    cel: '!has(self.ingress) || has(self.auth)',
+    message: 'whoever comes from outside the cluster must show a token: set auth too, or remove ingress',
+    holds: ({ auth, ingress }) => ingress === undefined || auth !== undefined,
+  }),
+  textRule('spec.ingress.className', objectName, 'write the name of an IngressClass'),
+  textRule(
+    'spec.ingress.host',
+    hostName,
+    'write one name in lower-case letters, such as skills.example.com: no address, no port, no *',
+  ),
+  textRule('spec.ingress.path', path, 'write a path that begins with /, such as / or /mcp: no query, no pattern'),
+  textRule('spec.ingress.tlsSecretName', objectName, 'write the name of a TLS Secret of this namespace'),
+  annotationsRule('spec.ingress.annotations'),
+  rule<Record<string, string>>({
+    at: 'spec.ingress.annotations',
+    cel: `!self.exists(key, ${celMatches('key', snippet)})`,
+    message: 'snippets would configure a controller that others share: remove them',
+    holds: (self) => !Object.keys(self).some(isSnippet),
+  }),
+];
+
 export const skillGatewayRules: readonly Rule[] = [
   rule<Sources>({
     at: 'spec.sources',
@@ -285,6 +317,7 @@ export const skillGatewayRules: readonly Rule[] = [
   textRule('spec.scope.tags[]', tagPattern, tagMessage),
   ...accessRules,
   ...syncRules,
+  ...outsideRules,
   ...scalingRules,
   ...podShapeRules,
 ];

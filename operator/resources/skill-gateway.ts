@@ -1,6 +1,7 @@
 // SkillGateway: one door through which agents read, as a custom resource.
 import { z } from 'zod';
 import { conditions, intOrString, longest, observedGeneration, text } from './fields.ts';
+import { ingressSchema } from './ingress.ts';
 import { labelSelector } from './label-selector.ts';
 import { podShape } from './pod-shape.ts';
 
@@ -106,6 +107,11 @@ export const skillGatewaySpecSchema = z
       ),
     instructions: text(4096).optional().describe('What MCP clients show the model about this gateway.'),
     sync: syncSchema.prefault({}).describe('Copies of the catalogue, where its volume does not reach.'),
+    ingress: ingressSchema
+      .optional()
+      .describe(
+        'Lets in people and agents from outside the cluster by an Ingress. It needs auth. Left out: there is none.',
+      ),
     ...podShape,
   })
   .prefault({})

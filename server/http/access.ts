@@ -2,7 +2,8 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type AllowedOrigins, allowedOrigins } from '../origins.ts';
+import type { Index } from '../../catalogue/index-file.ts';
+import { allowedOrigins } from '../origins.ts';
 import type { CurrentCatalogue } from './catalogue.ts';
 import { refuse } from './refuse.ts';
 
@@ -22,18 +23,18 @@ export function accessRules(namespace: string, gateway: string, boundTo: string)
 
 /**
  * Why a request is refused, in words for its sender; undefined when it may pass. A request without Origin passes.
- * @param allowed origins that pass besides the gateway's own hosts
+ * @param index names the gateway's own hosts outside the cluster, and origins that pass besides
  */
 export function refusal(
   rules: AccessRules,
   origin: string | undefined,
   host: string | undefined,
-  allowed: AllowedOrigins,
+  index: Index | undefined,
 ): string | undefined {
   if (rules.hosts !== undefined && !isServed(rules.hosts, host)) {
     return 'Host is not allowed: this server is bound to loopback, use localhost or 127.0.0.1';
   }
-  if (origin !== undefined && !isOwn(rules, origin) && !allowed.has(origin)) {
+  if (origin !== undefined && !isOwn(rules, index, origin) && !allowedOrigins(index).has(origin)) {
     return 'Origin is not allowed: pages of other sites may not use this server';
   }
   return undefined;
@@ -50,16 +51,17 @@ function isServed(hosts: readonly string[], host: string | undefined): boolean {
 const lastServed = new WeakMap<readonly string[], string>();
 
 /** An origin of a host of the gateway's own, at any port: `http://agents.flow.svc:8000`. */
-function isOwn({ own }: AccessRules, origin: string): boolean {
+function isOwn({ own }: AccessRules, index: Index | undefined, origin: string): boolean {
   const url = URL.parse(origin);
-  return url !== null && /^https?:$/.test(url.protocol) && url.origin === origin && own.includes(url.hostname);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== origin) return false;
+  return own.includes(url.hostname) || index?.hosts?.includes(url.hostname) === true;
 }
 
 /** Refuses browsers' pages of other sites, and tells browsers what allowed ones may send and see. */
 export function addAccess(app: FastifyInstance, rules: AccessRules, catalogue: CurrentCatalogue): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { origin, host } = request.headers;
-    const why = refusal(rules, origin, host, allowedOrigins(catalogue.snapshot?.index));
+    const why = refusal(rules, origin, host, catalogue.snapshot?.index);
     if (why !== undefined) return void refuse(request, reply, 403, why);
     if (origin === undefined) return done();
     reply.header('access-control-allow-origin', origin);

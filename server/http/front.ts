@@ -7,7 +7,6 @@ import type { Downloads } from '../downloads/downloads.ts';
 import type { SplicedAnswer } from '../mcp/answer.ts';
 import type { Endpoint } from '../mcp/endpoint.ts';
 import { methodLabel } from '../metrics.ts';
-import { allowedOrigins } from '../origins.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type AccessRules, refusal } from './access.ts';
 import type { Asker } from './authentication.ts';
@@ -79,7 +78,7 @@ function answerTo(
   const { headers } = raw;
   const asker: Asker = { raw, routeOptions: mcp, client: undefined, judgedBy: undefined };
   try {
-    if (refusal(access, headers.origin, headers.host, allowedOrigins(snapshot.index)) !== undefined) return undefined;
+    if (refusal(access, headers.origin, headers.host, snapshot.index) !== undefined) return undefined;
     const wish = rememberedWish(asker, snapshot);
     if (wish === undefined) return undefined;
     const asked = endpoint.asked(headers, jsonBody(headers['content-type'], body));

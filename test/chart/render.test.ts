@@ -96,7 +96,15 @@ describe('rights', () => {
   const { rules } = parse(readFileSync(join(repository, 'operator/kubernetes/role.yaml'), 'utf8')) as Rendered;
   const onServers = ({ resources: [resource] }: { resources: string[] }) =>
     [
-      ...['deployments', 'services', 'pods', 'horizontalpodautoscalers', 'poddisruptionbudgets', 'networkpolicies'],
+      ...[
+        'deployments',
+        'services',
+        'pods',
+        'horizontalpodautoscalers',
+        'poddisruptionbudgets',
+        'networkpolicies',
+        'ingresses',
+      ],
     ].includes(resource!);
   const cases: { what: string; values: Values; expected: Record<string, unknown[]> }[] = [
     { what: "in the release's namespace", values: {}, expected: { skills: rules } },

@@ -86,6 +86,27 @@ test('children that are as they should be are not applied again', async () => {
   assert.deepEqual(children.applied, ['Service', 'Deployment']);
 });
 
+const outside = parseSkillGateway({
+  metadata: { name: 'agents' },
+  spec: { auth: { tokens: { secretRef: { name: 'tokens' } } }, ingress: { host: 'skills.example.com' } },
+});
+
+test('the way in from outside is opened when the tokens are published, and closed before they are not', async () => {
+  assert.ok(outside.ok);
+  const { children, pods } = fixture();
+  const isOpen = () => children.objects.has('Ingress flow/agents');
+  await pods.settle(gateway, outside.spec, [], false);
+  assert.equal(isOpen(), false);
+  await pods.close(gateway, outside.spec);
+  await pods.settle(gateway, outside.spec);
+  assert.equal(isOpen(), true);
+  await pods.settle(gateway, outside.spec, [], false);
+  assert.equal(isOpen(), true);
+  await pods.close(gateway, spec);
+  assert.equal(isOpen(), false);
+  assert.ok(children.objects.has('Deployment flow/agents'));
+});
+
 test('a rollout that goes on applies nothing', async () => {
   const { children, pods } = fixture();
   await pods.settle(gateway, spec);

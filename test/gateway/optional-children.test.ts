@@ -90,6 +90,27 @@ describe('Pods', () => {
   });
 });
 
+describe('An Ingress', () => {
+  const auth = { tokens: { secretRef: { name: 'agents-tokens' } } };
+  const outside = (ingress: object, more: object = {}) => children({ auth, ingress, ...more });
+
+  test('leads all of a name to the Service', () => {
+    const backend = { service: { name: 'agents', port: { number: 80 } } };
+    assert.deepEqual(specOf(outside({ host: 'skills.example.com' }, { service: { port: 80 } }), 'Ingress'), {
+      rules: [{ host: 'skills.example.com', http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }],
+    });
+  });
+
+  test('has the class, the path, the Secret and the annotations of the spec', () => {
+    const annotations = { 'cert-manager.io/cluster-issuer': 'letsencrypt' };
+    const all = outside({ className: 'nginx', host: 'a.example', path: '/mcp', tlsSecretName: 'tls', annotations });
+    const { ingressClassName, tls, rules } = specOf(all, 'Ingress');
+    assert.deepEqual([ingressClassName, tls], ['nginx', [{ hosts: ['a.example'], secretName: 'tls' }]]);
+    assert.equal(rules[0].http.paths[0].path, '/mcp');
+    assert.deepEqual(all.at(-1)?.metadata.annotations, annotations);
+  });
+});
+
 describe('A NetworkPolicy', () => {
   const from = [{ namespaceSelector: { matchLabels: { agents: 'yes' } } }, { ipBlock: { cidr: '10.0.0.0/8' } }];
   const everybody = [{ namespaceSelector: {} }];

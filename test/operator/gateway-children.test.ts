@@ -12,9 +12,10 @@ import { eventually } from '../fixtures/eventually.ts';
 
 const api = await apiServer();
 const log = pino({ level: 'silent' });
-const optional = ['horizontalpodautoscaler', 'poddisruptionbudget', 'networkpolicy'];
+const optional = ['horizontalpodautoscaler', 'poddisruptionbudget', 'networkpolicy', 'ingress'];
 const from = [{ namespaceSelector: { matchLabels: { agents: 'yes' } } }];
-const everything = { autoscaling: { minReplicas: 2, maxReplicas: 6 }, networkPolicy: { from } };
+const outside = { auth: { tokens: { secretRef: { name: 'agents-tokens' } } }, ingress: { host: 'skills.example.com' } };
+const everything = { autoscaling: { minReplicas: 2, maxReplicas: 6 }, networkPolicy: { from }, ...outside };
 
 describe('A gateway that asks for more', () => {
   let folder: string;
@@ -50,6 +51,7 @@ describe('A gateway that asks for more', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lyceum-children-'));
     namespace = await api.namespace();
+    await kubectl('create', 'secret', 'generic', 'agents-tokens', '--from-literal=n8n=n8n-0123456789abcdef');
     const { kubeconfig } = await api.operatorAccount(namespace);
     connected = connect({
       kubeconfig,
@@ -110,6 +112,12 @@ describe('A gateway that asks for more', () => {
     await kubectl('patch', 'hpa', 'agents', '--type=merge', '-p', '{"spec":{"maxReplicas":60}}');
     await eventually('the budget is put right', async () => (await get('pdb', 'agents')).spec.maxUnavailable === 1);
     await eventually('the autoscaler is put right', async () => (await get('hpa', 'agents')).spec.maxReplicas === 6);
+    const moved = [{ op: 'replace', path: '/spec/rules/0/host', value: 'evil.example' }];
+    await kubectl('patch', 'ingress', 'agents', '--type=json', '-p', JSON.stringify(moved));
+    await eventually(
+      'the Ingress has its host again',
+      async () => (await get('ingress', 'agents')).spec.rules[0].host === 'skills.example.com',
+    );
     await eventually('the policy is back', () => isThere('networkpolicy', 'agents'));
   });
 
@@ -169,5 +177,18 @@ describe('A gateway that asks for more', () => {
     await apply('mine', { replicas: 1 });
     await eventually('it runs without', () => isThere('deployment', 'mine'));
     assert.equal((await get('hpa', 'mine')).spec.maxReplicas, 3);
+  });
+
+  it('leaves an Ingress of its name to its owner, and says so', async () => {
+    await kubectl('create', 'ingress', 'shared', '--rule=theirs.example/*=theirs:80');
+    await apply('shared', outside);
+    await eventually(
+      'the gateway says what stands in the way',
+      async () => JSON.stringify((await get('skillgateway', 'shared')).status?.conditions),
+      (conditions) => /The Ingress shared stands in the way/.test(conditions ?? ''),
+    );
+    await apply('shared', {});
+    await eventually('it runs without', () => isThere('deployment', 'shared'));
+    assert.equal((await get('ingress', 'shared')).spec.rules[0].host, 'theirs.example');
   });
 });

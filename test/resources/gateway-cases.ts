@@ -247,6 +247,50 @@ export const gatewayCases: Case[] = [
     spec: { allowedOrigins: Array.from({ length: 65 }, (_, n) => `https://a${n}.example`) },
     refused: on('spec.allowedOrigins'),
   },
+  {
+    what: 'an Ingress behind tokens, with every field',
+    spec: {
+      auth: { tokens },
+      ingress: {
+        className: 'nginx',
+        host: 'skills.example.com',
+        path: '/mcp',
+        tlsSecretName: 'skills-tls',
+        annotations: { 'cert-manager.io/cluster-issuer': 'letsencrypt' },
+      },
+    },
+  },
+  {
+    what: 'an Ingress on a gateway that is open',
+    spec: { ingress: { host: 'skills.example.com' } },
+    refused: on('spec.ingress', /set auth too, or remove ingress/),
+  },
+  { what: 'an Ingress for no name', spec: { auth: { tokens }, ingress: {} }, refused: on('spec.ingress.host') },
+  ...[
+    '*.example.com',
+    'skills.example.com:443',
+    '10.0.0.1',
+    'https://skills.example.com',
+    'Skills.example.com',
+    '',
+  ].map((host) => ({
+    what: `an Ingress for the name '${host}'`,
+    spec: { auth: { tokens }, ingress: { host } },
+    refused: on('spec.ingress.host', /such as skills.example.com/),
+  })),
+  ...['mcp', '/a//b', '/a/../b', '/./a', '/a b', '/(.*)', '/a?b', ''].map((path) => ({
+    what: `an Ingress with the path '${path}'`,
+    spec: { auth: { tokens }, ingress: { host: 'a.example', path } },
+    refused: on('spec.ingress.path', /begins with \//),
+  })),
+  {
+    what: 'an Ingress with a snippet for its controller',
+    spec: {
+      auth: { tokens },
+      ingress: { host: 'a.example', annotations: { 'nginx.ingress.kubernetes.io/server-snippet': 'x' } },
+    },
+    refused: on('spec.ingress.annotations', /snippets would configure/),
+  },
   { what: 'reindex for nobody', spec: { reindex: 'Nobody' }, refused: on('spec.reindex') },
   { what: 'two scope tags in one', spec: { scope: { tags: ['a,b'] } }, refused: on('spec.scope.tags[0]', oneWord) },
   { what: 'instructions that are too long', spec: { instructions: words(4097) }, refused: on('spec.instructions') },

@@ -151,6 +151,26 @@ it('other origins in the next index.json hold for the next request', async (test
   assert.equal(await status('https://one.example'), 403);
 });
 
+it('pages of the names by which it is reached from outside may use it, at any port, from the next request on', async (test) => {
+  const fixture = await GatewayFixture.create(test);
+  await fixture.publish({ ...schoolTree, hosts: ['skills.example.com'] });
+  const { url } = await serve(test, fixture);
+  const status = async (origin: string) => (await get(`${url}/health`, { origin })).status;
+  for (const origin of ['https://skills.example.com', 'http://skills.example.com:8080']) {
+    assert.equal(await status(origin), 200, origin);
+  }
+  for (const origin of [
+    'https://a.skills.example.com',
+    'https://skills.example.com.evil.example',
+    'ftp://skills.example.com',
+  ]) {
+    assert.equal(await status(origin), 403, origin);
+  }
+  await fixture.publish({ ...schoolTree, hosts: ['other.example.com'] });
+  await until('the other name is its own', async () => (await status('https://other.example.com')) === 200);
+  assert.equal(await status('https://skills.example.com'), 403);
+});
+
 describe('what is too large', () => {
   it('is refused in the form of the route: JSON-RPC at /mcp, plain JSON elsewhere', async (test) => {
     const { url } = await serveCatalogue(test, schoolTree);

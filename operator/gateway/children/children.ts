@@ -5,6 +5,7 @@ import { renderAutoscaler } from './autoscaler.ts';
 import type { Owner } from './child-metadata.ts';
 import { renderDeployment } from './deployment.ts';
 import { renderDisruptionBudget } from './disruption-budget.ts';
+import { renderIngress } from './ingress.ts';
 import { renderNetworkPolicy } from './network-policy.ts';
 import type { LiveSecret, PodSettings } from './pod-settings.ts';
 import { renderService } from './service.ts';
@@ -25,4 +26,5 @@ export const renderChildren = (
     renderDeployment(gateway, spec, settings, live),
     renderAutoscaler(gateway, spec),
     renderDisruptionBudget(gateway, spec, settings),
+    renderIngress(gateway, spec),
   ].filter((child) => child !== undefined);

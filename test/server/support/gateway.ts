@@ -116,6 +116,7 @@ export interface CatalogueFixture {
   /** Tokens by client, each the digest's original; ceilings by client. */
   auth?: { tokens: Record<string, string>; scopes?: AuthSetting['scopes'] };
   allowedOrigins?: string[];
+  hosts?: string[];
   reindex?: ReindexSetting;
   instructions?: string;
 }
@@ -207,6 +208,7 @@ export class GatewayFixture {
         scope: fixture.scope ?? {},
         ...(fixture.auth === undefined ? {} : { auth: authSetting(fixture.auth) }),
         ...(fixture.allowedOrigins === undefined ? {} : { allowedOrigins: fixture.allowedOrigins }),
+        ...(fixture.hosts === undefined ? {} : { hosts: fixture.hosts }),
         ...(fixture.reindex === undefined ? {} : { reindex: fixture.reindex }),
         libraries: (fixture.libraries ?? []).map((library) => ({ tags: [], ...library })),
         sources,
