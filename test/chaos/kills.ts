@@ -1,5 +1,6 @@
 // The operator killed at random while it publishes, readers checking every answer: nobody reads anything wrong, nothing is lost.
-// KILLS=50 makes it shorter.
+// KILLS=50 makes it shorter, LIFE=4000 lets operators live longer, SEED=7 kills at the moments of a run that printed that seed.
+import { createHash, randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,14 +12,16 @@ import { type Outcome, type Proof, size } from './proof.ts';
 import { Readers, wordsOf } from './readers.ts';
 import { missing, Stage, started } from './stage.ts';
 
-/** The longest life of an operator after it has started, in milliseconds: long enough for a few publications. */
-const longestLife = 600;
-
 export const kills: Proof = {
   name: 'kills',
   says: '1,000 operators killed with SIGKILL while they publish, 0 bad reads, 0 lost catalogues',
   async run(progress): Promise<Outcome> {
     const wanted = size('KILLS', 1000);
+    // The longest life of an operator after it has started, in milliseconds: long enough for a few publications.
+    const longestLife = size('LIFE', 600);
+    const seed = size('SEED', randomInt(1, 2 ** 31));
+    const chance = chances(seed);
+    progress(`SEED=${seed}`);
     const folder = await mkdtemp(join(tmpdir(), 'lyceum-kills-'));
     const volume = join(folder, 'volume');
     const stage = await Stage.open(volume);
@@ -62,7 +65,7 @@ export const kills: Proof = {
       for (let kill = 1; kill <= wanted; kill++) {
         await using operator = stage.operator();
         await started(operator);
-        await pause(Math.random() * longestLife);
+        await pause(chance() * longestLife);
         operator.kill('SIGKILL');
         await operator.ended();
         const after = await generation(before);
@@ -98,3 +101,9 @@ export const kills: Proof = {
     };
   },
 };
+
+/** Numbers in [0, 1), the same for the same seed. */
+function chances(seed: number): () => number {
+  let turn = 0;
+  return () => createHash('sha256').update(`${seed} ${turn++}`).digest().readUInt32BE() / 2 ** 32;
+}

@@ -1,12 +1,19 @@
 // Proofs of what Lyceum survives, each a program that breaks something on purpose while readers check every answer.
 //   node test/chaos/run.ts          every proof, one after the other
 //   node test/chaos/run.ts kills    one of them
+// A run in its full size writes what it found to results/<proof>.json.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { apiServer } from './api-server.ts';
 import { disk } from './disk.ts';
 import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
-import type { Proof } from './proof.ts';
+import { changed, type Proof } from './proof.ts';
 
-const proofs: readonly Proof[] = [kills, disk, fuzz];
+const proofs: readonly Proof[] = [kills, apiServer, disk, fuzz];
+
+const results = join(import.meta.dirname, 'results');
 
 const asked = process.argv.slice(2);
 const names = proofs.map(({ name }) => name);
@@ -19,6 +26,7 @@ if (unknown.length > 0) {
 const rows: string[][] = [];
 for (const proof of proofs.filter(({ name }) => asked.length === 0 || asked.includes(name))) {
   console.log(`${proof.name}: ${proof.says}`);
+  changed.length = 0;
   const began = performance.now();
   const { figures, broken } = await proof
     .run((progress) => console.log(`  ${progress}`))
@@ -28,6 +36,19 @@ for (const proof of proofs.filter(({ name }) => asked.length === 0 || asked.incl
   rows.push([proof.name, broken.length === 0 ? 'holds' : 'BROKEN', `${seconds} s`, told.join(', ')]);
   for (const one of broken.slice(0, 20)) console.error(`  ${one}`);
   if (broken.length > 0) process.exitCode = 1;
+  if (changed.length === 0) {
+    const result = {
+      proof: proof.name,
+      bar: proof.says,
+      holds: broken.length === 0,
+      figures,
+      seconds: Number(seconds),
+      node: process.version,
+      processors: availableParallelism(),
+    };
+    await mkdir(results, { recursive: true });
+    await writeFile(join(results, `${proof.name}.json`), `${JSON.stringify(result, null, 2)}\n`);
+  }
 }
 const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
 for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   '));

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Agent, type Dispatcher, request as send } from 'undici';
 import { parse, stringify } from 'yaml';
+import { eventually } from '../fixtures/eventually.ts';
 import { type Coordinates, coordinatesVariable } from './coordinates.ts';
 import { type Held, startHeld } from './held.ts';
 
@@ -57,9 +58,28 @@ export function apiServer(): Promise<ApiServer> {
 }
 
 /** One that no other test shares, for what concerns the whole cluster. It ends when it is disposed. */
-export async function ownApiServer(): Promise<ApiServer & AsyncDisposable> {
+export interface OwnApiServer extends ApiServer, AsyncDisposable {
+  /** Ends a program of the control plane with SIGKILL. */
+  kill(program: ControlPlaneProgram): Promise<void>;
+  /** Starts a program that was killed, on the state that it left; resolves when the API server is ready. */
+  restart(program: ControlPlaneProgram): Promise<void>;
+}
+
+export type ControlPlaneProgram = 'etcd' | 'kube-apiserver';
+
+export async function ownApiServer(): Promise<OwnApiServer> {
   const held = await startControlPlane();
-  return { ...connect(held.coordinates), [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
+  const api = connect(held.coordinates);
+  return {
+    ...api,
+    kill: (program) => held.command(`kill ${program}`),
+    restart: async (program) => {
+      await held.command(`restart ${program}`);
+      const ready = async (): Promise<boolean> => (await api.tryKubectl(['get', '--raw', '/readyz'])).code === 0;
+      await eventually('the API server is ready', ready, Boolean, 60);
+    },
+    [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
+  };
 }
 
 function connect(coordinates: Coordinates): ApiServer {

@@ -1,8 +1,10 @@
 // A real Kubernetes control plane as one program: starts it, prints where it is as a line of JSON, ends with its stdin.
+// A line `kill etcd` or `restart etcd` on its stdin does that to one of its programs, and is answered by a line when it is done.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Coordinates } from './coordinates.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { endWithStandardInput, Programs } from './programs.ts';
@@ -42,6 +44,11 @@ async function startAll(): Promise<Coordinates> {
 endWithStandardInput(end);
 try {
   process.stdout.write(`${JSON.stringify(await startAll())}\n`);
+  for await (const line of createInterface({ input: process.stdin })) {
+    const [verb, name = ''] = line.split(' ');
+    await (verb === 'kill' ? programs.kill(name) : programs.restart(name));
+    process.stdout.write(`${line}\n`);
+  }
 } catch (fault) {
   process.stderr.write(`${(fault as Error).message}\n`);
   await end(1);

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 /** A cluster that was started here, and how to end it. */
 export interface Held<Where> extends AsyncDisposable {
   coordinates: Where;
+  /** Says a line to the program; resolves when it has answered with the same. @throws when it ends instead */
+  command(line: string): Promise<void>;
 }
 
 /**
@@ -25,6 +27,12 @@ export async function startHeld<Where>(program: string): Promise<Held<Where>> {
   for (const stream of [child.stdin, child.stdout] as unknown as Socket[]) stream.unref();
   return {
     coordinates: JSON.parse(line),
+    command: async (said) => {
+      const answered = Promise.race([once(lines, 'line'), once(lines, 'close')]);
+      child.stdin.write(`${said}\n`);
+      const [answer] = (await answered) as [string?];
+      if (answer !== said) throw new Error(`the Kubernetes for the tests did not do it: ${said}`);
+    },
     [Symbol.asyncDispose]: async () => {
       child.ref();
       child.stdin.end();

@@ -15,6 +15,8 @@ export class Programs {
   readonly folder: string;
   /** What was started, and whether it leads a process group that must end with it. */
   readonly #running: { name: string; process: ChildProcess; group: boolean }[] = [];
+  /** How each program of `start` is started again. */
+  readonly #commands = new Map<string, { program: string; args: readonly string[] }>();
   #ending: Promise<void> | undefined;
 
   constructor(folder: string) {
@@ -31,12 +33,32 @@ export class Programs {
 
   /** Starts a program whose output goes to its log. */
   async start(name: string, program: string, args: readonly string[]): Promise<void> {
+    this.#commands.set(name, { program, args });
     const log = await open(join(this.folder, `${name}.log`), 'w');
     try {
       this.launch(name, program, args, { cwd: this.folder, stdio: ['ignore', log.fd, log.fd] });
     } finally {
       await log.close();
     }
+  }
+
+  /** Ends one program with SIGKILL; resolves when it is gone. */
+  async kill(name: string): Promise<void> {
+    const found = this.#running.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`no ${name} is running`);
+    this.#running.splice(this.#running.indexOf(found), 1);
+    const { process: child } = found;
+    if (hasEnded(child)) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+
+  /** Starts a program that was killed, as it was started before. */
+  async restart(name: string): Promise<void> {
+    const command = this.#commands.get(name);
+    if (command === undefined) throw new Error(`no ${name} has been started`);
+    await this.start(name, command.program, command.args);
   }
 
   /** Waits until the check passes. @throws when a program ends meanwhile, or after `startSeconds`, with the end of its log */
