@@ -193,6 +193,8 @@ async function startAll(): Promise<Omit<NodeCoordinates, 'enter'>> {
   const scheduler = kubeconfigOf('scheduler');
   await programs.start('kube-scheduler', join(bin, 'kube-scheduler'), [
     ...[`--kubeconfig=${scheduler}`, '--leader-elect=false', '--secure-port=0'],
+    // Left alone, a pod that cannot be placed is looked at again after five minutes.
+    '--pod-max-in-unschedulable-pods-duration=20s',
   ]);
   await startContainerd();
   await startDns(kubeconfigOf('admin'));

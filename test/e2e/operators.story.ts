@@ -143,7 +143,7 @@ describe('Two operators', () => {
       'operators and servers are placed together',
       everywhere,
       (nodes) => nodes.length === 4 && nodes.every((name) => name === spare),
-      60,
+      120,
     );
   });
 

@@ -12,6 +12,8 @@ import { FakeClock } from '../kubernetes/fake-clock.ts';
 
 const issuerName = 'https://kubernetes.default.svc.cluster.local';
 
+const serviceaccount = { name: 'default' };
+
 class FakeApiServer {
   readonly clock = new FakeClock();
   readonly paths: string[] = [];
@@ -42,7 +44,7 @@ class FakeApiServer {
 
   token(kid: string, claims: object = {}): Promise<string> {
     const now = Math.floor(this.clock.now() / 1000);
-    const own = { 'kubernetes.io': { namespace: 'flow', pod: { name: 'agents-1', uid: '1' } } };
+    const own = { 'kubernetes.io': { namespace: 'flow', pod: { name: 'agents-1', uid: '1' }, serviceaccount } };
     const standard = { iss: issuerName, aud: ['lyceum'], sub: 'x', iat: now, exp: now + 3600 };
     return new SignJWT({ ...standard, ...own, ...claims })
       .setProtectedHeader({ alg: 'ES256', kid })
@@ -124,15 +126,16 @@ test('keys that cannot be had are no reason to let somebody in, nor to ask witho
 
 test('only a token of this issuer for this audience, bound to a pod and with an end, names one', async () => {
   const server = await FakeApiServer.start();
-  const pod = { namespace: 'flow', name: 'agents-1', uid: '1' };
+  const pod = { namespace: 'flow', name: 'agents-1', uid: '1', serviceAccount: 'default' };
   assert.deepEqual(await podOfToken(await server.token('a'), server.issuer, server.clock.now()), pod);
   const cases: Record<string, object> = {
     'another issuer': { iss: 'https://elsewhere.example' },
     'another audience': { aud: 'api' },
     'no audience': { aud: undefined },
     'no end': { exp: undefined },
-    'no pod': { 'kubernetes.io': { namespace: 'flow' } },
-    'a pod without uid': { 'kubernetes.io': { namespace: 'flow', pod: { name: 'agents-1' } } },
+    'no pod': { 'kubernetes.io': { namespace: 'flow', serviceaccount } },
+    'a pod without uid': { 'kubernetes.io': { namespace: 'flow', pod: { name: 'agents-1' }, serviceaccount } },
+    'a pod of no ServiceAccount': { 'kubernetes.io': { namespace: 'flow', pod: { name: 'agents-1', uid: '1' } } },
     'no claims of Kubernetes': { 'kubernetes.io': undefined },
     'not yet': { nbf: Math.floor(server.clock.now() / 1000) + 60 },
   };
@@ -242,7 +245,7 @@ test('a pod speaks for the gateway whose Deployment it comes from, under its own
 
 test('pods are read only where there are some of gateways, and a Role that forbids it is a fault, not a stranger', async () => {
   const server = await FakeApiServer.start();
-  const elsewhere = { 'kubernetes.io': { namespace: 'other', pod: { name: 'agents-1', uid: '1' } } };
+  const elsewhere = { 'kubernetes.io': { namespace: 'other', pod: { name: 'agents-1', uid: '1' }, serviceaccount } };
   assert.equal(await caller(server, await server.token('a', elsewhere)), 'stranger');
   assert.ok(server.paths.every((path) => !path.includes('/pods/')));
   server.pods.set(podPath, new KubernetesError('forbidden', 'grant it'));
@@ -255,7 +258,7 @@ test("a server in the operator's own pod speaks for its gateway, by the host nam
   const deployments = storeOf();
   const as = (name: string, more: Partial<typeof sidecar> = {}, namespace = 'flow') =>
     server
-      .token('a', { 'kubernetes.io': { namespace, pod: { name, uid: '1' } } })
+      .token('a', { 'kubernetes.io': { namespace, pod: { name, uid: '1' }, serviceaccount } })
       .then((token) => caller(server, token, { deployments, sidecar: { ...sidecar, ...more } }));
   assert.deepEqual(await as('agents-1'), { gateway: 'flow/agents' });
   assert.equal(await as('agents-2'), 'stranger');
