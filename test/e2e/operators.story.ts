@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
 import { GitHost } from './git-host.ts';
-import { install } from './helm.ts';
+import { install, uninstall } from './helm.ts';
 import {
   type Anything,
   apply,
@@ -56,6 +56,8 @@ describe('Two operators', () => {
   after(async () => {
     await cluster.tryKubectl(['uncordon', home]);
     await cluster.tryKubectl(['delete', 'node', spare]);
+    // An operator that runs would make its servers anew.
+    await uninstall('helm4', 'lyceum');
     await git[Symbol.asyncDispose]();
     await removeEverything();
   });
