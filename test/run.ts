@@ -13,7 +13,7 @@ await buildAhead('helm', 'versitygw', 'definitions');
 await using controlPlane = await startControlPlane();
 const tests = spawn(
   process.execPath,
-  ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism() + 2}`, ...files],
+  ['--test', '--test-timeout=300000', `--test-concurrency=${availableParallelism() + 2}`, ...files],
   {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, [coordinatesVariable]: JSON.stringify(controlPlane.coordinates) },
