@@ -53,9 +53,10 @@ export class Election {
 
   /** Where another operator that leads takes calls, `host:port`; undefined where none is known. @throws KubernetesError */
   async leaderAddress(): Promise<string | undefined> {
-    const { lease: store, identity } = this.#options;
+    const { lease: store, identity, address: own } = this.#options;
     const lease = await store.read();
-    return lease?.holder === identity ? undefined : lease?.address;
+    // The address of a leader that has died may be this one's now.
+    return lease?.holder === identity || lease?.address === own ? undefined : lease?.address;
   }
 
   /**
@@ -96,7 +97,7 @@ export class Election {
       await this.#pause(this.#end.signal);
       if (this.#end.signal.aborted) return;
       const began = clock.now();
-      if (await this.#tried(() => this.#take())) {
+      if (await this.#inTime(renewedAt + renewMilliseconds - began)) {
         renewedAt = began;
         continue;
       }
@@ -107,6 +108,17 @@ export class Election {
       const why = stolen ? `${holder || 'nobody'} holds the Lease` : 'it could not be renewed in time';
       log.error({ why }, 'this operator leads no longer');
       return lost(new LeadershipLost(`The operator leads no longer: ${why}`));
+    }
+  }
+
+  /** @returns whether this operator has renewed within so many milliseconds; an attempt that hangs is not waited for */
+  async #inTime(milliseconds: number): Promise<boolean> {
+    const over = new AbortController();
+    const late = sleep(this.#options.clock, milliseconds, over.signal).then(() => false);
+    try {
+      return await Promise.race([this.#tried(() => this.#take()), late]);
+    } finally {
+      over.abort();
     }
   }
 

@@ -50,6 +50,10 @@ export async function publishIndex(
   const history: History | undefined = await readHistory(volume, key);
   const generation = Math.max(there.generation, history?.generation ?? 0) + 1;
   await writeHistory(volume, key, nextHistory(history, there.whole, { generation, catalogues }, now));
+  // Another writer, of a Lease that was lost or taken, has been faster: its generation must not be gone back behind.
+  if (whatIsThere(await volume.read(path)).generation !== there.generation) {
+    return await publishIndex(volume, key, content, now);
+  }
   await volume.write(path, Buffer.from(JSON.stringify({ ...draft, generation, digest })));
   return { generation, digest, changed: true };
 }

@@ -13,11 +13,14 @@ class MemoryLease implements LeaseStore {
   lease: ReadLease | undefined;
   /** Whether the API server is away. */
   away = false;
+  /** Whether its answers never come. */
+  hangs = false;
   writes = 0;
   reads = 0;
 
   async read(): Promise<ReadLease | undefined> {
     this.reads++;
+    if (this.hangs) await new Promise(() => {});
     this.#answer();
     return this.lease;
   }
@@ -202,6 +205,14 @@ describe('An operator that leads', () => {
     assert.deepEqual(one.told, [false, true, false]);
   });
 
+  test('gives up in time, too, when its questions hang instead of failing', async () => {
+    const { lease, clock, one } = await leading();
+    await pass(clock, 10_000);
+    lease.hangs = true;
+    await pass(clock, 12_500);
+    assert.match(one.lost?.message ?? '', /could not be renewed in time/);
+  });
+
   test('gives up at once when another one holds the Lease, and does not take it back', async () => {
     const { lease, clock, one } = await leading();
     lease.put(foreign('thief_9'));
@@ -225,6 +236,14 @@ describe('An operator that leads', () => {
     assert.equal(two.elected, true);
     assert.equal(one.lost, undefined);
     assert.equal(await one.election.leaderAddress(), '10.0.0.116:9443');
+  });
+
+  test('is not passed on to itself, where it has the address of one that has died', async () => {
+    const [lease, clock] = [new MemoryLease(), new FakeClock()];
+    lease.put({ ...foreign('dead_0'), address: '10.0.0.111:9443' });
+    const one = new Candidate(lease, clock, 'one_1');
+    assert.equal(await one.election.leaderAddress(), undefined);
+    one.stop();
   });
 
   test('writes nothing but the renewal every two seconds', async () => {

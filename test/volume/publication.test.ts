@@ -85,6 +85,26 @@ test('index.json is written last, and everything is synced before it is renamed'
   }
 });
 
+test('a writer that was held up before it replaces index.json counts on from what another one has published meanwhile', async () => {
+  await using folder = await temporaryFolder();
+  const other = Volume.at(folder.path);
+  await publish(other, skills, 'v1');
+  let held = true;
+  const late = Volume.at(
+    folder.path,
+    filesWithSteps(async ({ action, path }) => {
+      if (!held || action !== 'rename' || basename(path) !== 'history.json') return;
+      held = false;
+      await publish(other, { loki: { 'SKILL.md': 'two' } }, 'v2');
+      await publish(other, { loki: { 'SKILL.md': 'three' } }, 'v3');
+    }),
+  );
+  const { generation } = await publish(late, { loki: { 'SKILL.md': 'late' } }, 'late');
+  assert.equal(held, false);
+  assert.equal(generation, 4);
+  assert.equal((await readIndex(folder.path, gateway.namespace, gateway.name)).generation, 4);
+});
+
 test('a second publication of the same content touches no file', async () => {
   await using folder = await temporaryFolder();
   const volume = Volume.at(folder.path);
