@@ -6,7 +6,7 @@ import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { targets } from './fuzz/targets.ts';
-import { type Outcome, type Proof, size } from './proof.ts';
+import { type Outcome, type Proof, selection, size } from './proof.ts';
 
 const mebibyte = 2 ** 20;
 /** How long nothing may be heard, in milliseconds: one input that takes longer holds everything up. */
@@ -23,11 +23,12 @@ export const fuzz: Proof = {
   async run(progress): Promise<Outcome> {
     const seconds = size('FUZZ_SECONDS', 600);
     const seed = size('FUZZ_SEED', randomInt(1, 2 ** 31));
-    const wanted = process.env.FUZZ_TARGETS?.split(',') ?? targets.map(({ name }) => name);
+    const names = targets.map(({ name }) => name);
+    const wanted = selection('FUZZ_TARGETS', names);
     progress(`FUZZ_SEED=${seed}`);
     const broken: string[] = [];
     let inputs = 0;
-    const left = targets.map(({ name }) => name).filter((name) => wanted.includes(name));
+    const left = names.filter((name) => wanted.includes(name));
     const fed = left.length;
     const feeding = async (): Promise<void> => {
       for (let name = left.shift(); name !== undefined; name = left.shift()) {
