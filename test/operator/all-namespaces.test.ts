@@ -125,7 +125,7 @@ describe('An operator for all namespaces', () => {
 
   it('is refused nothing', () => {
     assert.deepEqual(
-      operator.log.filter((line) => JSON.stringify(line).includes('403')),
+      operator.log.filter((line) => JSON.stringify(line).includes('the API server answered 403')),
       [],
     );
   });
