@@ -4,33 +4,16 @@ import { describe, test } from 'node:test';
 import { renderChildren } from '../../operator/gateway/children/children.ts';
 import type { LiveSecret, PodSettings } from '../../operator/gateway/children/pod-settings.ts';
 import type { ChildManifest } from '../../operator/kubernetes/cluster.ts';
-import { parseSkillGateway } from '../../operator/resources/parse.ts';
+import { gateway, selector, specOf } from './agents.ts';
 
-const gateway = {
-  apiVersion: 'lyceum.dev/v1alpha1',
-  kind: 'SkillGateway',
-  metadata: {
-    namespace: 'flow',
-    name: 'agents',
-    uid: '0000-1',
-    generation: 1,
-    resourceVersion: '1',
-    creationTimestamp: '2026-01-01T00:00:00Z',
-    labels: {},
-    annotations: {},
-  },
-};
 const settings: PodSettings = { image: 'lyceum:1', imagePullSecrets: [], volumeClaim: 'catalogue', namespace: 'flow' };
 const oneNode = { ...settings, keepTogether: { app: 'operator' } };
-const selector = { 'app.kubernetes.io/name': 'lyceum-gateway', 'app.kubernetes.io/instance': 'agents' };
 
 function children(spec: object, more: PodSettings = settings, live: LiveSecret[] = []): ChildManifest[] {
-  const parsed = parseSkillGateway({ metadata: { name: 'agents' }, spec });
-  assert.ok(parsed.ok, parsed.ok ? '' : parsed.message);
-  return renderChildren(gateway, parsed.spec, more, live);
+  return renderChildren(gateway, specOf(spec), more, live);
 }
 // biome-ignore lint/suspicious/noExplicitAny: a spec is looked at by any path
-const specOf = (all: ChildManifest[], kind: string): any => all.find((child) => child.kind === kind)?.spec;
+const childSpec = (all: ChildManifest[], kind: string): any => all.find((child) => child.kind === kind)?.spec;
 const kindsOf = (all: ChildManifest[]): string[] => all.map(({ kind }) => kind);
 
 test('a gateway that asks for nothing has its pods and its Service', () => {
@@ -50,11 +33,14 @@ describe('An autoscaler', () => {
         { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 60 } } },
       ],
     });
-    assert.ok(!('replicas' in specOf(all, 'Deployment')));
+    assert.ok(!('replicas' in childSpec(all, 'Deployment')));
   });
 
   test('has two pods at least and 80 percent where nothing else is said', () => {
-    const { minReplicas, metrics } = specOf(children({ autoscaling: { maxReplicas: 4 } }), 'HorizontalPodAutoscaler');
+    const { minReplicas, metrics } = childSpec(
+      children({ autoscaling: { maxReplicas: 4 } }),
+      'HorizontalPodAutoscaler',
+    );
     assert.deepEqual([minReplicas, metrics[0].resource.target.averageUtilization], [2, 80]);
   });
 });
@@ -68,13 +54,13 @@ describe('A disruption budget', () => {
     ['nor for one that may be alone', { autoscaling: { minReplicas: 1, maxReplicas: 4 } }, settings, undefined],
     ['nor where all are kept on one node', { replicas: 3 }, oneNode, undefined],
   ] as const) {
-    test(what, () => assert.deepEqual(specOf(children(spec, more), 'PodDisruptionBudget'), expected));
+    test(what, () => assert.deepEqual(childSpec(children(spec, more), 'PodDisruptionBudget'), expected));
   }
 });
 
 describe('Pods', () => {
   const spreadOf = (spec: object, more?: PodSettings) =>
-    specOf(children(spec, more), 'Deployment').template.spec.topologySpreadConstraints?.map(
+    childSpec(children(spec, more), 'Deployment').template.spec.topologySpreadConstraints?.map(
       ({ topologyKey }: { topologyKey: string }) => topologyKey,
     );
   test('are spread over zones and nodes as far as there are any', () => {
@@ -96,7 +82,7 @@ describe('An Ingress', () => {
 
   test('leads all of a name to the Service', () => {
     const backend = { service: { name: 'agents', port: { number: 80 } } };
-    assert.deepEqual(specOf(outside({ host: 'skills.example.com' }, { service: { port: 80 } }), 'Ingress'), {
+    assert.deepEqual(childSpec(outside({ host: 'skills.example.com' }, { service: { port: 80 } }), 'Ingress'), {
       rules: [{ host: 'skills.example.com', http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }],
     });
   });
@@ -104,7 +90,7 @@ describe('An Ingress', () => {
   test('has the class, the path, the Secret and the annotations of the spec', () => {
     const annotations = { 'cert-manager.io/cluster-issuer': 'letsencrypt' };
     const all = outside({ className: 'nginx', host: 'a.example', path: '/mcp', tlsSecretName: 'tls', annotations });
-    const { ingressClassName, tls, rules } = specOf(all, 'Ingress');
+    const { ingressClassName, tls, rules } = childSpec(all, 'Ingress');
     assert.deepEqual([ingressClassName, tls], ['nginx', [{ hosts: ['a.example'], secretName: 'tls' }]]);
     assert.equal(rules[0].http.paths[0].path, '/mcp');
     assert.deepEqual(all.at(-1)?.metadata.annotations, annotations);
@@ -116,7 +102,7 @@ describe('A NetworkPolicy', () => {
   const everybody = [{ namespaceSelector: {} }];
 
   test('lets in whom it names, Prometheus of this cluster besides; and out to DNS and the operator', () => {
-    assert.deepEqual(specOf(children({ networkPolicy: { from } }), 'NetworkPolicy'), {
+    assert.deepEqual(childSpec(children({ networkPolicy: { from } }), 'NetworkPolicy'), {
       podSelector: { matchLabels: selector },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [
@@ -143,7 +129,7 @@ describe('A NetworkPolicy', () => {
 
   test('lets servers with a Live source out to wherever that is', () => {
     const live = [{ source: 'cloud', secret: 'nextcloud' }];
-    assert.deepEqual(specOf(children({ networkPolicy: { from } }, settings, live), 'NetworkPolicy').egress, [{}]);
+    assert.deepEqual(childSpec(children({ networkPolicy: { from } }, settings, live), 'NetworkPolicy').egress, [{}]);
   });
 
   test('stands before the pods that it is for', () => {

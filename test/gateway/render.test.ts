@@ -4,23 +4,7 @@ import { describe, test } from 'node:test';
 import { renderDeployment } from '../../operator/gateway/children/deployment.ts';
 import type { PodSettings } from '../../operator/gateway/children/pod-settings.ts';
 import { clusterUrl, renderService } from '../../operator/gateway/children/service.ts';
-import { parseSkillGateway } from '../../operator/resources/parse.ts';
-import type { SkillGatewaySpec } from '../../operator/resources/skill-gateway.ts';
-
-const gateway = {
-  apiVersion: 'lyceum.dev/v1alpha1',
-  kind: 'SkillGateway',
-  metadata: {
-    namespace: 'flow',
-    name: 'agents',
-    uid: '0000-1',
-    generation: 1,
-    resourceVersion: '1',
-    creationTimestamp: '2026-01-01T00:00:00Z',
-    labels: {},
-    annotations: {},
-  },
-};
+import { gateway, selector, specOf } from './agents.ts';
 
 const settings: PodSettings = {
   image: 'registry.example/lyceum:1',
@@ -29,13 +13,6 @@ const settings: PodSettings = {
   namespace: 'flow',
 };
 
-function specOf(spec: object): SkillGatewaySpec {
-  const parsed = parseSkillGateway({ metadata: { name: 'agents' }, spec });
-  assert.ok(parsed.ok, parsed.ok ? '' : parsed.message);
-  return parsed.spec;
-}
-
-const selector = { 'app.kubernetes.io/name': 'lyceum-gateway', 'app.kubernetes.io/instance': 'agents' };
 const labels = { ...selector, 'app.kubernetes.io/managed-by': 'lyceum' };
 const metadata = {
   namespace: 'flow',
