@@ -2,14 +2,19 @@
 import { isUtf8 } from 'node:buffer';
 import { type Problem, problem } from '../../catalogue/problem.ts';
 import { UpstreamFault } from '../../upstream/fault.ts';
-import { gitAddress } from '../../upstream/git/address.ts';
+import { gitAddress, type HttpAddress, type SshAddress } from '../../upstream/git/address.ts';
 import { credentialsFrom } from '../../upstream/git/credentials.ts';
+import { HttpGitServer } from '../../upstream/git/http-server.ts';
+import { openRepository } from '../../upstream/git/open.ts';
 import { tipOfCommit, wantedReference } from '../../upstream/git/references.ts';
-import { type GitRepository, openRepository } from '../../upstream/git/repository.ts';
+import type { GitRepository } from '../../upstream/git/repository.ts';
+import type { GitServer } from '../../upstream/git/server.ts';
+import { SshGitServer } from '../../upstream/git/ssh-server.ts';
 import { decodeTreeMemory, encodeTreeMemory } from '../../upstream/git/tree-memory.ts';
 import type { Walked } from '../../upstream/git/walk.ts';
 import type { GuardedClient } from '../../upstream/guard/client.ts';
 import { newPace, type Pace } from '../../upstream/pace.ts';
+import { sshCredentialsFrom } from '../../upstream/ssh/credentials.ts';
 import { SourceFault } from '../reasons.ts';
 import type { LookContext } from './backend.ts';
 import type { Source, Tree, TreeEntry, TreeSink } from './source.ts';
@@ -28,31 +33,20 @@ const mostLinkBytes = 8 * 2 ** 20;
  * @param guard the installation's client; it stays open
  * @throws SourceFault InvalidSpec for the URL, SecretNotFound for keys that are missing; UpstreamFault TLSFailed for `ca.crt`
  */
-export function openGitSource(
+export async function openGitSource(
   url: string,
   ref: string | undefined,
   context: LookContext,
   guard: GuardedClient,
-): Source {
+): Promise<Source> {
   const address = gitAddress(url);
   if (!address.ok) throw new SourceFault('InvalidSpec', address.message);
-  const credentials = credentialsFrom(context.secret, address.url.hostname);
-  if (!credentials.ok) {
-    throw new SourceFault('SecretNotFound', `the Secret of spec.secretRef lacks ${credentials.missing}`);
-  }
+  const { server, close } =
+    address.transport === 'ssh' ? await sshServer(address, context, guard) : httpServer(address, context, guard);
   const wanted = wantedReference(ref);
-  const own = credentials.ca === undefined ? undefined : guard.withCa(credentials.ca);
   let opened: Promise<GitRepository> | undefined;
   const repository = (): Promise<GitRepository> => {
-    opened ??= openRepository(ref, {
-      url: address.url,
-      client: own ?? guard,
-      authorization: credentials.authorization,
-      signal: context.signal,
-      received: context.received,
-      scratch: context.scratch,
-      limits: context.limits,
-    }).then((repository) => {
+    opened ??= openRepository(ref, server, context).then((repository) => {
       context.gitReader(repository.reader);
       return repository;
     });
@@ -66,10 +60,48 @@ export function openGitSource(
     close: async () => {
       const left = await opened?.catch(() => undefined);
       await left?.close();
-      await own?.close();
+      server.close();
+      await close();
     },
   };
 }
+
+/** A server, and what ends the connections that were made for it alone. */
+interface Opened {
+  server: GitServer;
+  close(): Promise<void>;
+}
+
+function httpServer({ url }: HttpAddress, { secret, signal, received }: LookContext, guard: GuardedClient): Opened {
+  const credentials = credentialsFrom(secret, url.hostname);
+  if (!credentials.ok) throw keysMissing(credentials.missing);
+  const own = credentials.ca === undefined ? undefined : guard.withCa(credentials.ca);
+  const { authorization } = credentials;
+  return {
+    server: new HttpGitServer({ url, client: own ?? guard, authorization, signal, received }),
+    close: async () => own?.close(),
+  };
+}
+
+async function sshServer(
+  { user, host, port, path }: SshAddress,
+  { secret, signal, received }: LookContext,
+  guard: GuardedClient,
+): Promise<Opened> {
+  const credentials = await sshCredentialsFrom(secret);
+  if (!credentials.ok) throw keysMissing(credentials.missing);
+  const authority = host.includes(':') ? `[${host}]` : host;
+  const name = port === 22 ? authority : `${authority}:${port}`;
+  const server = new SshGitServer({
+    ...{ name, host, port, user, path, credentials, signal, received },
+    connect: () => guard.connect(host, port, name, signal),
+    idleTimeout: guard.idleTimeout,
+  });
+  return { server, close: async () => {} };
+}
+
+const keysMissing = (missing: string): SourceFault =>
+  new SourceFault('SecretNotFound', `the Secret of spec.secretRef lacks ${missing}`);
 
 async function openTree(repository: GitRepository, context: LookContext): Promise<Tree> {
   const { tip } = repository;

@@ -72,19 +72,20 @@ export function readerFor({ version, capabilities, lines }: Advertisement, name:
   );
 }
 
-/** The line behind the service announcement, which HTTP servers may leave out; undefined where there is none. */
+/** The line behind the service announcement, which HTTP alone has and may leave out; undefined where no reference follows. */
 async function firstLine(stream: ByteStream, name: string, pace: Pace): Promise<string | undefined> {
-  for (let announced = false; ; ) {
+  for (let hasBegun = false; ; ) {
     await pace();
     const packet = await readPacket(stream, name);
     if (packet === undefined) {
-      if (announced) return undefined;
+      if (hasBegun) return undefined;
       throw new UpstreamFault('UpstreamInvalid', `${name} answers with nothing where a git server advertises itself`);
     }
+    hasBegun = true;
     if (typeof packet === 'string') continue;
     const line = packetText(packet);
-    if (line === '# service=git-upload-pack') announced = true;
-    else if (line !== 'version 1') return line;
+    if (line === '# service=git-upload-pack') continue;
+    if (line !== 'version 1') return line;
   }
 }
 

@@ -76,8 +76,7 @@ export class IsomorphicHttp implements HttpClient {
 
   async #references(body: Buffer): Promise<string[]> {
     const { server, wanted } = this.#options;
-    const response = await server.post(body, 2, mostReferences);
-    const stream = new ByteStream(response.body);
+    const stream = new ByteStream(await server.request(body, 2, mostReferences));
     const lines: string[] = [];
     try {
       for await (const line of linesToFlush(stream, server.name, newPace(server.signal))) {

@@ -8,12 +8,12 @@ import type { Advertisement } from './advertisement.ts';
 import { ByteStream } from './byte-stream.ts';
 import { packOfVersionZero } from './fetch-response.ts';
 import { IsomorphicHttp } from './isomorphic-http.ts';
-import { noFiles, nowhere } from './no-files.ts';
+import { noFiles, nowhere, nowhereOverHttp } from './no-files.ts';
 import { rootTree } from './objects.ts';
 import { type PackSink, readPack } from './pack.ts';
 import { chooseReference, type Reference, type Tip, tipOfCommit, type WantedReference } from './references.ts';
-import type { BlobSink, CommitTree, GitRepository, RepositoryOptions } from './repository.ts';
-import type { GitServer } from './server.ts';
+import type { BlobSink, CommitTree, GitRepository, ReadingOptions } from './repository.ts';
+import { filesMissing, foldersMissing, type GitServer, noSuchCommit } from './server.ts';
 import type { TreeMemory } from './tree-memory.ts';
 import { UnfoldBudget } from './unfold-budget.ts';
 import { UnpackedStore } from './unpacked-store.ts';
@@ -43,7 +43,7 @@ export async function openIsomorphic(
   server: GitServer,
   wanted: WantedReference,
   first: Advertisement,
-  options: RepositoryOptions,
+  options: ReadingOptions,
 ): Promise<GitRepository | undefined> {
   const names = wanted.kind === 'names' ? wanted.names : [];
   const repository = (tip: Tip) => new IsomorphicRepository(server, tip, first, new Set(names), options);
@@ -54,7 +54,7 @@ export async function openIsomorphic(
   for (const name of names) {
     const references = await listServerRefs({
       http,
-      url: server.base.href,
+      url: nowhereOverHttp,
       protocolVersion: first.version === 2 ? 2 : 1,
       prefix: name,
       symrefs: true,
@@ -98,16 +98,10 @@ class IsomorphicRepository implements GitRepository {
   readonly #server: GitServer;
   readonly #first: Advertisement;
   readonly #wanted: ReadonlySet<string>;
-  readonly #options: Pick<RepositoryOptions, 'scratch' | 'limits'>;
+  readonly #options: ReadingOptions;
   #unpacked: Unpacked | undefined;
 
-  constructor(
-    server: GitServer,
-    tip: Tip,
-    first: Advertisement,
-    wanted: ReadonlySet<string>,
-    options: Pick<RepositoryOptions, 'scratch' | 'limits'>,
-  ) {
+  constructor(server: GitServer, tip: Tip, first: Advertisement, wanted: ReadonlySet<string>, options: ReadingOptions) {
     this.#server = server;
     this.tip = tip;
     this.#first = first;
@@ -122,9 +116,9 @@ class IsomorphicRepository implements GitRepository {
     }
     const { commit, trees } = await this.#fetched();
     const root = commit === undefined ? undefined : rootTree(commit);
-    if (root === undefined) throw this.#server.noSuchCommit();
+    if (root === undefined) throw noSuchCommit(this.#server.name);
     const walked = await this.#walk(root, trees);
-    if (walked === undefined) throw this.#server.foldersMissing();
+    if (walked === undefined) throw foldersMissing(this.#server.name);
     return walked;
   }
 
@@ -144,7 +138,7 @@ class IsomorphicRepository implements GitRepository {
       } else if (size !== undefined) sink.large(oid, size);
       else missing.push(oid);
     }
-    if (missing.length > passedOver.length) throw this.#server.filesMissing(missing.length);
+    if (missing.length > passedOver.length) throw filesMissing(this.#server.name, missing.length);
     for (const oid of missing) sink.large(oid, Math.min(...passedOver));
   }
 
@@ -177,7 +171,7 @@ class IsomorphicRepository implements GitRepository {
         fs: noFiles,
         gitdir: nowhere,
         http,
-        url: this.#server.base.href,
+        url: nowhereOverHttp,
         remote: 'origin',
         ref: 'HEAD',
         remoteRef: this.tip.object,
@@ -189,7 +183,7 @@ class IsomorphicRepository implements GitRepository {
       // What it still looks for once the pack is here, such as the remote's HEAD, is nothing that a pack needs.
       if (this.#unpacked === undefined) throw http.fault ?? unreadable(this.#server, error);
     }
-    if (this.#unpacked === undefined) throw this.#server.noSuchCommit();
+    if (this.#unpacked === undefined) throw noSuchCommit(this.#server.name);
     return this.#unpacked;
   }
 
@@ -197,8 +191,7 @@ class IsomorphicRepository implements GitRepository {
   async #unpack(body: Buffer): Promise<string[]> {
     const { scratch, limits } = this.#options;
     const { name, signal } = this.#server;
-    const response = await this.#server.post(body, 0, caps.answer);
-    const stream = new ByteStream(response.body);
+    const stream = new ByteStream(await this.#server.request(body, 0, caps.answer));
     const most = limits.totalSize + caps.beside;
     const unpacked: Unpacked = {
       store: new UnpackedStore(join(scratch, 'commit'), {
@@ -213,7 +206,7 @@ class IsomorphicRepository implements GitRepository {
     };
     const lines: string[] = [];
     try {
-      const pack = packOfVersionZero(stream, name, () => this.#server.noSuchCommit(), lines);
+      const pack = packOfVersionZero(stream, name, () => noSuchCommit(this.#server.name), lines);
       await readPack(
         bounded(pack, most, () => tooMuch(name, `${most} bytes`)),
         {

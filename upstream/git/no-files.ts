@@ -4,6 +4,9 @@ import type { PromiseFsClient } from 'isomorphic-git';
 /** Where the configuration is. Nothing on this machine has that name. */
 export const nowhere = '/nowhere';
 
+/** An address that isomorphic-git knows the protocol of: what it sends there goes to the repository's own server. */
+export const nowhereOverHttp = 'https://git.invalid';
+
 const configuration = '[remote "origin"]\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n';
 
 const absent = async (path: string): Promise<never> => {

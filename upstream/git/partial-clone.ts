@@ -18,7 +18,7 @@ import {
 } from './references.ts';
 import type { BlobSink, CommitTree, GitRepository } from './repository.ts';
 import { fetchBlobs, fetchTrees, listReferences } from './requests.ts';
-import type { GitServer } from './server.ts';
+import { filesMissing, foldersMissing, type GitServer, noSuchCommit } from './server.ts';
 import type { TreeMemory } from './tree-memory.ts';
 import { UnfoldBudget } from './unfold-budget.ts';
 import { UnpackedStore } from './unpacked-store.ts';
@@ -51,8 +51,7 @@ export async function openPartialClone(
 }
 
 async function findTip(server: GitServer, names: readonly string[]): Promise<Tip | undefined> {
-  const response = await server.post(listReferences(names), 2, caps.references);
-  const stream = new ByteStream(response.body);
+  const stream = new ByteStream(await server.request(listReferences(names), 2, caps.references));
   const found: Reference[] = [];
   try {
     for await (const line of linesToFlush(stream, server.name, newPace(server.signal))) {
@@ -89,7 +88,7 @@ class PartialClone implements GitRepository {
       return await this.#tree(undefined);
     } catch (error) {
       if (!(error instanceof TreeMissing)) throw error;
-      throw this.#server.foldersMissing();
+      throw foldersMissing(this.#server.name);
     }
   }
 
@@ -101,7 +100,7 @@ class PartialClone implements GitRepository {
     }
     if (left.size <= caps.singles) for (const oid of [...left]) await this.#blobs([oid], left, keep, budget, sink);
     if (left.size > 0) {
-      throw this.#server.filesMissing(left.size);
+      throw filesMissing(this.#server.name, left.size);
     }
   }
 
@@ -114,7 +113,7 @@ class PartialClone implements GitRepository {
     if (root === undefined) {
       let commitBytes: Buffer | undefined;
       await this.#fetch(fetchTrees(commit, known?.commit), caps.trees, {
-        absent: () => this.#server.noSuchCommit(),
+        absent: () => noSuchCommit(this.#server.name),
         keep: caps.trees,
         budget: new UnfoldBudget(caps.trees, "the repository's folders"),
         base: (oid) => {
@@ -129,7 +128,7 @@ class PartialClone implements GitRepository {
       });
       root = commitBytes === undefined ? undefined : rootTree(commitBytes);
     }
-    if (root === undefined) throw this.#server.noSuchCommit();
+    if (root === undefined) throw noSuchCommit(this.#server.name);
     const find = (oid: string) => trees.get(oid) ?? known?.trees.get(oid);
     return { root, ...(await walk(root, find, newPace(this.#server.signal))) };
   }
@@ -156,8 +155,7 @@ class PartialClone implements GitRepository {
     read: Pick<PackOptions, 'keep' | 'budget' | 'base'> & PackSink & { absent: () => UpstreamFault },
   ): Promise<void> {
     const { name, signal } = this.#server;
-    const response = await this.#server.post(body, 2, maxBytes);
-    const stream = new ByteStream(response.body);
+    const stream = new ByteStream(await this.#server.request(body, 2, maxBytes));
     const store = new UnpackedStore(join(this.#scratch, `pack-${++this.#packs}`));
     try {
       const options = { ...read, name, maxObjects: treeCaps.entries, largest: 0, store, signal };

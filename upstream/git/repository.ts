@@ -1,9 +1,5 @@
-// A remote git repository over HTTP at what a ref means now, read by whichever reader its server allows.
-import { UpstreamFault } from '../fault.ts';
-import { readerFor } from './advertisement.ts';
-import { openPartialClone } from './partial-clone.ts';
-import { type Tip, wantedReference } from './references.ts';
-import { GitServer, type GitServerOptions } from './server.ts';
+// A remote git repository at what a ref means now, as whichever reader of its server gives it.
+import type { Tip } from './references.ts';
 import type { TreeMemory } from './tree-memory.ts';
 import type { Walked } from './walk.ts';
 
@@ -44,7 +40,7 @@ export interface GitRepository {
   close(): Promise<void>;
 }
 
-export interface RepositoryOptions extends GitServerOptions {
+export interface ReadingOptions {
   /** A folder that this repository alone writes to, from `tree` on. */
   scratch: string;
   limits: {
@@ -53,26 +49,4 @@ export interface RepositoryOptions extends GitServerOptions {
     /** Bytes of all wanted files. */
     totalSize: number;
   };
-}
-
-/**
- * Asks the server what it can do and what `ref` means: one or two requests with a partial clone.
- * @param ref `spec.ref`; undefined for the remote's HEAD
- * @throws UpstreamFault NotFound for a reference that the remote does not have, and whatever the guard finds
- */
-export async function openRepository(ref: string | undefined, options: RepositoryOptions): Promise<GitRepository> {
-  const wanted = wantedReference(ref);
-  const server = new GitServer(options);
-  const advertisement = await server.advertisement(2, new Set(wanted.kind === 'names' ? wanted.names : []));
-  const repository =
-    readerFor(advertisement, server.name) === 'partial-clone'
-      ? await openPartialClone(server, wanted, options.scratch)
-      : await (await import('./isomorphic.ts')).openIsomorphic(server, wanted, advertisement, options);
-  if (repository !== undefined) return repository;
-  throw new UpstreamFault(
-    'NotFound',
-    ref === undefined
-      ? `the repository at ${server.name} has no default branch or is empty; name a branch in spec.ref`
-      : `the repository at ${server.name} has no branch or tag named by spec.ref`,
-  );
 }

@@ -1,126 +1,36 @@
-// One repository's server over HTTP: where it is after redirects, and requests to it through the guard.
+// One repository's server, whatever carries git's smart protocol to it, and what is said of one that does not keep to it.
 import { UpstreamFault } from '../fault.ts';
-import { type GuardedClient, type GuardedResponse, redirected } from '../guard/client.ts';
-import { newPace } from '../pace.ts';
-import { type Advertisement, readAdvertisement } from './advertisement.ts';
-import { ByteStream } from './byte-stream.ts';
+import type { Advertisement } from './advertisement.ts';
 
-export interface GitServerOptions {
-  /** From `gitAddress`. */
-  url: URL;
-  client: GuardedClient;
-  /** An Authorization header, for the origin of `url` alone. */
-  authorization: string | undefined;
-  signal: AbortSignal;
-  /** Told bytes on the wire as they arrive. */
-  received(bytes: number): void;
-}
-
-const mostAdvertised = 16 * 2 ** 20;
-
-export class GitServer {
-  readonly #options: GitServerOptions;
-  #base: URL | undefined;
-
-  constructor(options: GitServerOptions) {
-    this.#options = options;
-  }
-
-  get signal(): AbortSignal {
-    return this.#options.signal;
-  }
-
+export interface GitServer {
   /** What messages call the server. */
-  get name(): string {
-    const { host } = this.#options.url;
-    return this.#base === undefined || this.#base.host === host ? host : redirected(host);
-  }
-
-  /** The repository's place, from the first advertisement on: where that was redirected, the new one. */
-  get base(): URL {
-    return this.#base ?? this.#options.url;
-  }
-
+  readonly name: string;
+  readonly signal: AbortSignal;
   /**
    * What the server says of itself, and of the references that are wanted where it tells those at once.
    * @param version of git's protocol that is asked for; the server may know only 0
-   * @throws UpstreamFault UpstreamInvalid for what is no git server of the smart protocol, and whatever the guard finds
+   * @throws UpstreamFault
    */
-  async advertisement(version: 0 | 2, wanted: ReadonlySet<string>): Promise<Advertisement> {
-    const path = 'info/refs?service=git-upload-pack';
-    const response = await this.#request('GET', path, version, { maxBytes: mostAdvertised });
-    const stream = new ByteStream(response.body);
-    try {
-      if (response.status === 203) {
-        throw new UpstreamFault(
-          'AuthenticationFailed',
-          `${this.name} answers with a sign-in page; check spec.secretRef`,
-        );
-      }
-      if (response.headers['content-type'] !== 'application/x-git-upload-pack-advertisement') {
-        throw new UpstreamFault(
-          'UpstreamInvalid',
-          `${this.name} does not answer as a git server (smart HTTP) at this address; check spec.url`,
-        );
-      }
-      const advertisement = await readAdvertisement(stream, this.name, wanted, newPace(this.signal));
-      await stream.fill(1);
-      this.#base = baseOf(response.url, this.name);
-      return advertisement;
-    } finally {
-      await stream.cancel();
-    }
-  }
-
-  /** A request of the smart protocol. @throws UpstreamFault UpstreamInvalid for an answer of another kind */
-  async post(body: Buffer, version: 0 | 2, maxBytes: number): Promise<GuardedResponse> {
-    const response = await this.#request('POST', 'git-upload-pack', version, { body, maxBytes });
-    if (response.headers['content-type'] !== 'application/x-git-upload-pack-result') {
-      response.discard();
-      throw new UpstreamFault('UpstreamInvalid', `${this.name} answered a git request with something else`);
-    }
-    return response;
-  }
-
-  noSuchCommit(): UpstreamFault {
-    return new UpstreamFault('NotFound', `the repository at ${this.name} has no such commit; check spec.ref`);
-  }
-
-  foldersMissing(): UpstreamFault {
-    return new UpstreamFault('UpstreamInvalid', `${this.name} left out folders of the commit; run git fsck there`);
-  }
-
-  filesMissing(files: number): UpstreamFault {
-    return new UpstreamFault('UpstreamInvalid', `${this.name} did not send ${files} of the files it lists`);
-  }
-
-  #request(
-    method: 'GET' | 'POST',
-    path: string,
-    version: 0 | 2,
-    more: { body?: Buffer; maxBytes: number },
-  ): Promise<GuardedResponse> {
-    const { client, url, authorization, signal, received } = this.#options;
-    return client.request({
-      method,
-      url: new URL(`${this.base.href}/${path}`),
-      name: this.name,
-      headers: {
-        ...(version === 2 ? { 'git-protocol': 'version=2' } : {}),
-        ...(method === 'POST' ? { 'content-type': 'application/x-git-upload-pack-request' } : {}),
-      },
-      credential: authorization === undefined ? undefined : { header: authorization, origin: url.origin },
-      signal,
-      received,
-      ...more,
-    });
-  }
+  advertisement(version: 0 | 2, wanted: ReadonlySet<string>): Promise<Advertisement>;
+  /**
+   * One request of the smart protocol.
+   * @param maxBytes that the answer may have
+   * @returns the answer, to be read to its end or given up
+   * @throws UpstreamFault, now and while it is read
+   */
+  request(body: Buffer, version: 0 | 2, maxBytes: number): Promise<AsyncIterable<Buffer>>;
+  /** Ends what is still open. Safe to call twice. */
+  close(): void;
 }
 
-function baseOf(answered: URL, name: string): URL {
-  const suffix = '/info/refs';
-  if (!answered.pathname.endsWith(suffix)) {
-    throw new UpstreamFault('UpstreamInvalid', `${name} redirects to what is no git repository`);
-  }
-  return new URL(answered.pathname.slice(0, -suffix.length), answered.origin);
-}
+/** Bytes of an advertisement. */
+export const mostAdvertised = 16 * 2 ** 20;
+
+export const noSuchCommit = (name: string): UpstreamFault =>
+  new UpstreamFault('NotFound', `the repository at ${name} has no such commit; check spec.ref`);
+
+export const foldersMissing = (name: string): UpstreamFault =>
+  new UpstreamFault('UpstreamInvalid', `${name} left out folders of the commit; run git fsck there`);
+
+export const filesMissing = (name: string, files: number): UpstreamFault =>
+  new UpstreamFault('UpstreamInvalid', `${name} did not send ${files} of the files it lists`);

@@ -1,12 +1,13 @@
-// The one HTTP client for other people's servers: addresses, redirects, credentials, time and bytes are guarded here.
+// The one client for other people's servers: addresses, redirects, credentials, time and bytes are guarded here.
 import { lookup } from 'node:dns/promises';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { UpstreamFault } from '../fault.ts';
 import { type AddressCheck, type AddressPolicy, addressCheck } from './addresses.ts';
 import { readBody } from './body.ts';
 import { trusting } from './certificates.ts';
-import { type GuardedDispatcher, guardedDispatcher, type ProxySettings } from './dispatcher.ts';
+import { connectTo, type GuardedDispatcher, guardedDispatcher, type ProxySettings } from './dispatcher.ts';
 import { closedBeforeAnswer, refusal, requestFault, statusFault } from './faults.ts';
 
 export interface GuardOptions extends AddressPolicy {
@@ -90,6 +91,9 @@ export class GuardedClient {
   readonly #options: GuardOptions;
   readonly #check: AddressCheck;
   readonly #connections: GuardedDispatcher;
+  readonly #connectTimeout: number;
+  /** Milliseconds of silence that end a request. */
+  readonly idleTimeout: number;
 
   /**
    * @param options the installation's; made once, the environment is read by the caller
@@ -99,14 +103,16 @@ export class GuardedClient {
   constructor(options: GuardOptions, ca?: Buffer) {
     this.#options = options;
     this.#check = addressCheck(options);
+    this.#connectTimeout = options.connectTimeout ?? 10_000;
+    this.idleTimeout = options.idleTimeout ?? 30_000;
     const installation = options.extraCa === undefined ? [] : [options.extraCa];
     this.#connections = guardedDispatcher({
       check: this.#check,
       proxy: options.proxy,
       trust: trusting(ca === undefined ? installation : [...installation, ca]),
       proxyTrust: trusting(installation),
-      connectTimeout: options.connectTimeout ?? 10_000,
-      idleTimeout: options.idleTimeout ?? 30_000,
+      connectTimeout: this.#connectTimeout,
+      idleTimeout: this.idleTimeout,
     });
   }
 
@@ -126,9 +132,7 @@ export class GuardedClient {
     let askedAgain = false;
     for (let hop = 0; ; ) {
       const name = url.host === request.url.host ? asked : redirected(asked);
-      await this.#lookUpApiServer(portOf(url));
-      const closed = this.#check.host(url.hostname, portOf(url));
-      if (closed !== undefined) throw refusal(name, `is ${closed}`);
+      await this.#checkHost(url.hostname, portOf(url), name);
       if (credential !== undefined && credential.origin !== url.origin) credential = undefined;
       const headers: Record<string, string> = { 'user-agent': 'lyceum', 'accept-encoding': 'gzip', ...request.headers };
       const shown = credential === undefined || 'sign' in credential ? undefined : credential;
@@ -184,15 +188,34 @@ export class GuardedClient {
     }
   }
 
+  /**
+   * A bare connection for a protocol that is not HTTP, its addresses checked as those of requests are. No proxy is used.
+   * @param name what messages call the server
+   * @throws UpstreamFault; the signal's own reason when it aborts
+   */
+  async connect(host: string, port: number, name: string, signal: AbortSignal): Promise<Socket> {
+    await this.#checkHost(host, port, name);
+    try {
+      return await connectTo(host, port, { check: this.#check, timeout: this.#connectTimeout, signal });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw requestFault(name, error);
+    }
+  }
+
   async close(): Promise<void> {
     await this.#connections.destroy();
   }
 
-  async #lookUpApiServer(port: number): Promise<void> {
+  /** @throws UpstreamFault AddressNotAllowed */
+  async #checkHost(host: string, port: number, name: string): Promise<void> {
     const names = this.#check.apiServerNames(port);
-    if (names.length === 0) return;
-    const found = await Promise.all(names.map((name) => lookup(name, { all: true }).catch(() => [])));
-    this.#check.apiServerIs(found.flat().map(({ address }) => address));
+    if (names.length > 0) {
+      const found = await Promise.all(names.map((name) => lookup(name, { all: true }).catch(() => [])));
+      this.#check.apiServerIs(found.flat().map(({ address }) => address));
+    }
+    const closed = this.#check.host(host, port);
+    if (closed !== undefined) throw refusal(name, `is ${closed}`);
   }
 
   async #send(

@@ -1,6 +1,6 @@
 // Connections to other people's servers: every address a name resolves to is checked where the connection is made.
 import { lookup as resolveName } from 'node:dns';
-import type { LookupFunction, Socket } from 'node:net';
+import { connect, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { AddressCheck } from './addresses.ts';
@@ -61,6 +61,35 @@ export function guardedDispatcher(connections: Connections): GuardedDispatcher {
     await dispatcher.destroy();
   };
   return { dispatcher, destroy };
+}
+
+/**
+ * One connection without a protocol.
+ * @param timeout milliseconds until it stands
+ * @throws Error what `net` says, ETIMEDOUT after the timeout, AddressClosed; the signal's own reason when it aborts
+ */
+export async function connectTo(
+  host: string,
+  port: number,
+  { check, timeout, signal }: { check: AddressCheck; timeout: number; signal: AbortSignal },
+): Promise<Socket> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const socket = connect({ host, port, lookup: checkedLookup(check, port) });
+  const late = (): void =>
+    void socket.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }));
+  const onAbort = (): void => void socket.destroy(signal.reason);
+  const timer = setTimeout(late, timeout);
+  signal.addEventListener('abort', onAbort, { once: true });
+  // It stays, for what breaks before its user listens.
+  socket.on('error', reject);
+  socket.once('connect', () => resolve(socket));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 /** A name led to a closed address; the words go on from the name of the server. */

@@ -5,7 +5,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type GitRepository, openRepository } from '../../../upstream/git/repository.ts';
+import { HttpGitServer } from '../../../upstream/git/http-server.ts';
+import { openRepository } from '../../../upstream/git/open.ts';
+import type { GitRepository } from '../../../upstream/git/repository.ts';
 import { GuardedClient } from '../../../upstream/guard/client.ts';
 import { GitFixture } from '../../fixtures/git-repository.ts';
 import { type GitServer, startGitServer } from '../../fixtures/git-server.ts';
@@ -35,15 +37,17 @@ describe('the reader through isomorphic-git', () => {
     use: (repository: GitRepository, scratch: string) => Promise<void>,
   ): Promise<void> {
     const scratch = await mkdtemp(join(root, 'scratch-'));
-    const repository = await openRepository(undefined, {
-      url: new URL(`${server.origin}/r.git`),
-      client: guard,
-      authorization,
-      signal: new AbortController().signal,
-      received: () => {},
-      scratch,
-      limits: { fileSize: 4 * mebibyte, totalSize },
-    });
+    const repository = await openRepository(
+      undefined,
+      new HttpGitServer({
+        url: new URL(`${server.origin}/r.git`),
+        client: guard,
+        authorization,
+        signal: new AbortController().signal,
+        received: () => {},
+      }),
+      { scratch, limits: { fileSize: 4 * mebibyte, totalSize } },
+    );
     await use(repository, scratch).finally(() => repository.close());
     assert.deepEqual(await readdir(scratch), []);
   }

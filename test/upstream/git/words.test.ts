@@ -18,7 +18,22 @@ describe('a git URL', () => {
   for (const [text, url] of good) {
     test(`${text} is read from ${url}`, () => {
       const address = gitAddress(text);
-      assert.equal(address.ok ? address.url.href : address.message, url);
+      assert.equal(address.ok && address.transport === 'http' ? address.url.href : address, url);
+    });
+  }
+
+  const overSsh: [text: string, address: object][] = [
+    [
+      'git+ssh://git.example.org/team/pack.git',
+      { user: 'git', host: 'git.example.org', port: 22, path: '/team/pack.git' },
+    ],
+    ['git+ssh://ada@Git.Example.org:2222/a/', { user: 'ada', host: 'git.example.org', port: 2222, path: '/a' }],
+    ['git+ssh://[fd00::1]:22/a', { user: 'git', host: 'fd00::1', port: 22, path: '/a' }],
+    ['git+ssh://ada@h/~ada/my%20pack', { user: 'ada', host: 'h', port: 22, path: '~ada/my pack' }],
+  ];
+  for (const [text, address] of overSsh) {
+    test(`${text} is read over SSH`, () => {
+      assert.deepEqual(gitAddress(text), { ok: true, transport: 'ssh', ...address });
     });
   }
 
@@ -35,7 +50,18 @@ describe('a git URL', () => {
     ['github://obra/superpowers/canary', /spec\.subdirectory/],
     ['github://obra/..', /ORGANISATION\/REPOSITORY/],
     ['https://git.example.org/canary', /git\+https/],
-    ['git+ssh://git.example.org/canary', /git\+https/],
+    ['git+ssh://ada:canary@git.example.org/a', /spec\.secretRef/],
+    ['git+ssh://git.example.org/a?token=canary', /no query/],
+    ['git+ssh://git.example.org', /git\+ssh:\/\/USER@HOST\/PATH/],
+    ['git+ssh://git.example.org/', /USER@HOST/],
+    ['git+ssh://-oProxyCommand=canary/a', /USER@HOST/],
+    ['git+ssh://-canary@git.example.org/a', /USER@HOST/],
+    ['git+ssh://git.example.org:0/a', /USER@HOST/],
+    ['git+ssh://git.example.org:65536/a', /USER@HOST/],
+    ['git+ssh://git.example.org/a/%2e%2e/canary', /USER@HOST/],
+    ['git+ssh://git.example.org/a%0acanary', /USER@HOST/],
+    ['git+ssh://git.example.org/a%ff', /USER@HOST/],
+    ['git@git.example.org:team/canary', /git\+ssh/],
     ['file:///canary', /git\+https/],
   ];
   for (const [text, message] of bad) {
