@@ -24,8 +24,8 @@ export async function targetOf(argument: string): Promise<Target> {
     throw new Error(
       'a repository is named as github://OWNER/REPOSITORY or git+https://HOST/PATH, a bucket as s3://BUCKET/PREFIX or ' +
         's3+https://HOST/BUCKET/PREFIX, an OCI artifact as oci://HOST/REPOSITORY:TAG, a discovery index as https://HOST/.well-known/agent-skills/index.json; what is on ' +
-        'disk, by its folder; a WebDAV folder, and a bucket or an artifact that wants credentials, by the folder of the manifests of its ' +
-        'SkillSource and Secret',
+        'disk, by its folder; a WebDAV folder, git over SSH, and a bucket or an artifact that wants credentials, by the folder of the ' +
+        'manifests of its SkillSource and Secret',
     );
   }
   const found = await stat(argument).catch(() => undefined);

@@ -1,7 +1,7 @@
 // Repositories that a marketplace points at: which one it is, and what a SkillSource for it says. Pure.
 
 export interface Repository {
-  /** With the port, where one is written. */
+  /** With the port, where one of HTTP is written. */
   host: string;
   /** Without slashes at the ends and without `.git`. */
   path: string;
@@ -17,8 +17,10 @@ export function repositoryOf(url: string): Repository | undefined {
   if (url.length > longestUrl) return undefined;
   const github = /^github:\/\/([^/]+\/[^/]+)$/.exec(url);
   if (github !== null) return named('github.com', github[1]!);
-  const common = /^(?:git\+)?(?:https?|ssh|git):\/\/(?:[^/@]*@)?([^/@?#]+)\/+([^?#]+)/.exec(url);
-  if (common !== null) return named(common[1]!, common[2]!);
+  const web = /^(?:git\+)?https?:\/\/(?:[^/@]*@)?([^/@?#]+)\/+([^?#]+)/.exec(url);
+  if (web !== null) return named(web[1]!, web[2]!);
+  const other = /^(?:git\+)?(?:ssh|git):\/\/(?:[^/@]*@)?([^/@?#]+?)(?::[0-9]+)?\/+([^?#]+)/.exec(url);
+  if (other !== null) return named(other[1]!, other[2]!);
   const short = /^[^/@:]+@([^/:]+):([^?#]+)$/.exec(url);
   return short === null ? undefined : named(short[1]!, short[2]!);
 }

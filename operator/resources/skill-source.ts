@@ -30,7 +30,7 @@ export const skillSourceSpecSchema = z
   .object({
     url: text(longest.url).describe(
       'Where the material is. The scheme picks the kind of source: github://OWNER/REPOSITORY, ' +
-        'git+https://HOST/PATH and git+http://HOST/PATH for git, webdav+https://HOST/PATH and webdav+http://HOST/PATH for a ' +
+        'git+https://HOST/PATH, git+http://HOST/PATH and git+ssh://USER@HOST/PATH for git, webdav+https://HOST/PATH and webdav+http://HOST/PATH for a ' +
         'WebDAV folder (Nextcloud: HOST/remote.php/dav/files/USER/FOLDER), s3://BUCKET/PREFIX for a bucket on AWS, ' +
         's3+https://HOST/BUCKET/PREFIX and s3+http://HOST/BUCKET/PREFIX for one elsewhere, ' +
         'oci://HOST/REPOSITORY:TAG and oci+http://HOST/REPOSITORY:TAG (@sha256:DIGEST for one state) for an OCI artifact, ' +

@@ -21,8 +21,8 @@ import type { SkillSourceSpec } from './skill-source.ts';
 const dotSegment = '(^|/)\\.\\.?(/|$)';
 
 const anyScheme =
-  '^(github|git\\+https|git\\+http|webdav\\+https|webdav\\+http|s3|s3\\+https|s3\\+http|oci|oci\\+http|configmap|file|https|http)://';
-const git = '^(github|git\\+https|git\\+http)://';
+  '^(github|git\\+https|git\\+http|git\\+ssh|webdav\\+https|webdav\\+http|s3|s3\\+https|s3\\+http|oci|oci\\+http|configmap|file|https|http)://';
+const git = '^(github|git\\+https|git\\+http|git\\+ssh)://';
 const isGit = matches(git);
 const webDav = '^webdav\\+https?://';
 const isWebDav = matches(webDav);
@@ -30,12 +30,19 @@ const s3 = '^s3(\\+https?)?://';
 const isS3 = matches(s3);
 const oci = '^oci(\\+http)?://';
 const isOci = matches(oci);
-const withSecret = '^(github|s3|oci|oci\\+http|((git|webdav|s3)\\+)?https?)://';
+const withSecret = '^(github|git\\+ssh|s3|oci|oci\\+http|((git|webdav|s3)\\+)?https?)://';
 const mayHaveSecret = matches(withSecret);
 const userinfo = '^[a-z0-9+]+://[^/?#]*@';
+/** A user is no credential there. */
+const sshUser = '^git\\+ssh://[A-Za-z0-9_][A-Za-z0-9._-]*@[^/?#@]*(/|$)';
+/** As git itself also writes an address for SSH. */
+const scpForm = '^[^/@:]+@[^/@:]+:';
+const ssh = '^git\\+ssh://';
 const githubUrl = '^github://[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$';
 const githubDots = '/\\.{1,2}(\\.git)?(/|$)';
 const gitUrl = '^git\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)+/?$';
+const sshUrl =
+  '^git\\+ssh://([A-Za-z0-9_][A-Za-z0-9._-]*@)?([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)+/?$';
 const webDavUrl =
   '^webdav\\+https?://([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[^/?#\\\\\\x00-\\x20\\x7f]+)*/?$';
 const keyPath = '(/([^/?#%\\\\\\x00-\\x20\\x7f]|%[0-9A-Fa-f]{2})+)*/?$';
@@ -70,6 +77,9 @@ const urlRule = (scheme: string, pattern: string, never: string | undefined, mes
 
 const hasScheme = matches(anyScheme);
 const hasUserinfo = matches(userinfo);
+const hasSshUser = matches(sshUser);
+const isScpForm = matches(scpForm);
+const isSsh = matches(ssh);
 const isLibraryName = matches(libraryName);
 const isDuration = matches(durationPattern);
 
@@ -109,18 +119,25 @@ export const skillSourceRules: readonly Rule[] = [
   rule<SkillSourceSpec>({
     at: 'spec',
     field: '.url',
-    cel: celMatches('self.url', anyScheme),
+    cel: `${celMatches('self.url', anyScheme)} || ${celMatches('self.url', scpForm)}`,
     message:
-      'the URL must begin with github://, git+https://, git+http://, webdav+https://, webdav+http://, s3://, s3+https://, ' +
-      's3+http://, oci://, oci+http://, https://, http://, configmap:// or file:///',
-    holds: ({ url }) => hasScheme(url),
+      'the URL must begin with github://, git+https://, git+http://, git+ssh://, webdav+https://, webdav+http://, s3://, ' +
+      's3+https://, s3+http://, oci://, oci+http://, https://, http://, configmap:// or file:///',
+    holds: ({ url }) => hasScheme(url) || isScpForm(url),
   }),
   rule<SkillSourceSpec>({
     at: 'spec',
     field: '.url',
-    cel: `!${celMatches('self.url', userinfo)}`,
+    cel: `!${celMatches('self.url', scpForm)}`,
+    message: 'git over SSH is written as a URL: write git+ssh://USER@HOST/PATH for USER@HOST:PATH',
+    holds: ({ url }) => !isScpForm(url),
+  }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
+    field: '.url',
+    cel: `!${celMatches('self.url', userinfo)} || ${celMatches('self.url', sshUser)}`,
     message: 'no credentials in the URL: put them in a Secret and name it in secretRef',
-    holds: ({ url }) => !hasUserinfo(url),
+    holds: ({ url }) => !hasUserinfo(url) || hasSshUser(url),
   }),
   urlRule('^github://', githubUrl, githubDots, 'write github://OWNER/REPOSITORY, exactly these two names'),
   urlRule(
@@ -128,6 +145,12 @@ export const skillSourceRules: readonly Rule[] = [
     gitUrl,
     dotSegment,
     'write git+https://HOST/PATH (or git+http://, with :PORT where needed), without a query, a fragment, blanks and ..',
+  ),
+  urlRule(
+    ssh,
+    sshUrl,
+    escapedDots,
+    'write git+ssh://USER@HOST/PATH (with :PORT where needed; without USER@ it is git), without a query, a fragment, blanks and ..',
   ),
   urlRule(
     webDav,
@@ -172,7 +195,7 @@ export const skillSourceRules: readonly Rule[] = [
     at: 'spec',
     field: '.ref',
     cel: `!has(self.ref) || ${celMatches('self.url', git)}`,
-    message: 'ref is for git only (github://, git+https://, git+http://): remove it',
+    message: 'ref is for git only (github://, git+https://, git+http://, git+ssh://): remove it',
     holds: ({ ref, url }) => ref === undefined || isGit(url),
   }),
   rule<SkillSourceSpec>({
@@ -196,6 +219,13 @@ export const skillSourceRules: readonly Rule[] = [
     cel: `!${celMatches('self.url', webDav)} || has(self.secretRef)`,
     message: 'WebDAV needs a user: name a Secret with username and password in secretRef',
     holds: ({ secretRef, url }) => secretRef !== undefined || !isWebDav(url),
+  }),
+  rule<SkillSourceSpec>({
+    at: 'spec',
+    field: '.secretRef',
+    cel: `!${celMatches('self.url', ssh)} || has(self.secretRef)`,
+    message: 'git over SSH needs a key: name a Secret with identity and known_hosts in secretRef',
+    holds: ({ secretRef, url }) => secretRef !== undefined || !isSsh(url),
   }),
   rule<SkillSourceSpec>({
     at: 'spec',

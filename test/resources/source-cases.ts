@@ -4,8 +4,10 @@ import { type Case, library, objectName, on, oneWord, words } from './case.ts';
 const github = 'github://obra/superpowers';
 const credentials = /no credentials in the URL.*secretRef/;
 const schemes =
-  /github:\/\/, git\+https:\/\/, git\+http:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, s3:\/\/, s3\+https:\/\/, s3\+http:\/\/, oci:\/\/, oci\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
+  /github:\/\/, git\+https:\/\/, git\+http:\/\/, git\+ssh:\/\/, webdav\+https:\/\/, webdav\+http:\/\/, s3:\/\/, s3\+https:\/\/, s3\+http:\/\/, oci:\/\/, oci\+http:\/\/, https:\/\/, http:\/\/, configmap:\/\/ or file:\/\/\//;
 const twoNames = /github:\/\/OWNER\/REPOSITORY/;
+const sshForm = /git\+ssh:\/\/USER@HOST\/PATH/;
+const needsIdentity = /identity and known_hosts/;
 const gitAddress = /git\+https:\/\/HOST\/PATH/;
 const dav = 'webdav+https://cloud.example.com/remote.php/dav/files/ann/skills';
 const davAddress = /webdav\+https:\/\/HOST\/PATH/;
@@ -36,6 +38,9 @@ const urls: Case[] = [
   { what: 'git over HTTPS', spec: { url: 'git+https://git.example.com/team/pack.git' } },
   { what: 'git over HTTP with a port', spec: { url: 'git+http://gitea.gitea.svc:3000/team/pack' } },
   { what: 'git on an IPv6 address', spec: { url: 'git+http://[fd00::1]:3000/team/pack' } },
+  { what: 'git over SSH', spec: { url: 'git+ssh://git@git.example.com/team/pack.git', secretRef, ref: 'main' } },
+  { what: 'git over SSH with a port, as git', spec: { url: 'git+ssh://gitea.gitea.svc:2222/team/pack', secretRef } },
+  { what: 'git over SSH on an IPv6 address', spec: { url: 'git+ssh://ann@[fd00::1]:22/~ann/my%20pack/', secretRef } },
   { what: 'git on ~user and escaped blanks', spec: { url: 'git+https://git.example.com/~ann/my%20pack/' } },
   { what: 'a folder of a Nextcloud', spec: { url: dav, secretRef } },
   {
@@ -181,12 +186,42 @@ const urls: Case[] = [
     refused: on('spec.cache', davOnly),
   },
   {
-    what: 'git over ssh',
+    what: 'git over SSH without a Secret',
     spec: { url: 'git+ssh://git@example.com/x' },
+    refused: on('spec.secretRef', needsIdentity),
+  },
+  {
+    what: 'an SSH address as scp writes it',
+    spec: { url: 'git@github.com:obra/superpowers.git' },
+    refused: on('spec.url', sshForm),
+  },
+  {
+    what: 'git over SSH without a path',
+    spec: { url: 'git+ssh://git@h', secretRef },
+    refused: on('spec.url', sshForm),
+  },
+  {
+    what: 'git over SSH with an option as host',
+    spec: { url: 'git+ssh://h -oProxyCommand=x/y', secretRef },
+    refused: on('spec.url', sshForm),
+  },
+  {
+    what: 'git over SSH with an option as user',
+    spec: { url: 'git+ssh://-oProxyCommand@h/y', secretRef },
     refused: [
-      { field: 'spec.url', remedy: schemes },
       { field: 'spec.url', remedy: credentials },
+      { field: 'spec.url', remedy: sshForm },
     ],
+  },
+  {
+    what: 'git over SSH with a query',
+    spec: { url: 'git+ssh://h/x?a=b', secretRef },
+    refused: on('spec.url', sshForm),
+  },
+  {
+    what: 'git over SSH with escaped ..',
+    spec: { url: 'git+ssh://h/a/%2e%2E/b', secretRef },
+    refused: on('spec.url', sshForm),
   },
   { what: 'a scheme in capitals', spec: { url: 'GITHUB://obra/superpowers' }, refused: on('spec.url', schemes) },
   { what: 'a blank before the scheme', spec: { url: ` ${github}` }, refused: on('spec.url', schemes) },
@@ -228,6 +263,11 @@ const urls: Case[] = [
 export const withCredentials: Case[] = [
   { what: 'user and password', spec: { url: 'git+https://ann:hunter2@example.com/x' } },
   { what: 'a token', spec: { url: 'git+https://hunter2@example.com/x' } },
+  { what: 'a password over SSH', spec: { url: 'git+ssh://ann:hunter2@example.com/x', secretRef: { name: 's' } } },
+  {
+    what: 'a password with an @ over SSH',
+    spec: { url: 'git+ssh://ann@hunter2@example.com/x', secretRef: { name: 's' } },
+  },
   { what: 'a token before a GitHub owner', spec: { url: 'github://hunter2@obra/superpowers' } },
   { what: 'a password with an @', spec: { url: 'git+http://ann:hunter2@@example.com/x' } },
   {
