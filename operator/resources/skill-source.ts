@@ -116,7 +116,7 @@ export const skillSourceSpecSchema = z
       .object({ name: text(longest.name).min(1).describe('The name of the Secret.') })
       .optional()
       .describe(
-        'A Secret of this namespace. Git: username and password, password alone, or bearerToken. WebDAV, where it is ' +
+        'A Secret of this namespace. Git: username and password, password alone, or bearerToken; over SSH, where it is required: identity and known_hosts. WebDAV, where it is ' +
           'required: username and password. A bucket: accessKeyId and secretAccessKey, with sessionToken where they are ' +
           'lent. An OCI artifact: .dockerconfigjson, or username and password. A discovery index: bearerToken. All: ca.crt for a server with a certificate of your own.',
       ),

@@ -7,9 +7,11 @@ import { after, before, test } from 'node:test';
 import { apiServer } from '../cluster/api-server.ts';
 import { startBucketServer } from '../fixtures/bucket-server.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { GitFixture } from '../fixtures/git-repository.ts';
 import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 import { skillText } from '../fixtures/operator.ts';
 import { registryLogin, startRegistry } from '../fixtures/registry-server.ts';
+import { startSshServer } from '../fixtures/ssh-server.ts';
 import { tarOf } from '../fixtures/tar.ts';
 import { secret, startWebDavServer } from '../fixtures/webdav-server.ts';
 import { repository } from './pages.ts';
@@ -83,6 +85,26 @@ test('the Nextcloud example is read from a WebDAV server, both sources with its 
     assert.equal(code, 0, said);
     assert.match(said, /^office-skills .*: 1 skill of 1 would be served, 0 problems$/m);
     assert.match(said, /^office-drafts .*: 1 prompt of 1 would be served, 0 problems$/m);
+  } finally {
+    await server.close();
+  }
+});
+
+test('the example of git over SSH is read from an sshd, with its deploy key', async () => {
+  const server = await startSshServer();
+  try {
+    const pack = join(folder, 'team/skills.git');
+    const repo = await GitFixture.create(pack);
+    await repo.commitFiles({ 'skills/one/SKILL.md': skillText('one') });
+    const lines = (text: string) => text.trim().replaceAll('\n', '\n    ');
+    const file = await elsewhere('git-ssh.yaml', [
+      ['git+ssh://git@git.example.com/team/skills.git', server.sourceUrl(pack)],
+      ['a private key, as ssh-keygen writes it, without a passphrase', lines(server.secret.identity)],
+      ['git.example.com ssh-ed25519 AAAA', lines(server.secret.known_hosts)],
+    ]);
+    const { code, said } = await check(file);
+    assert.equal(code, 0, said);
+    assert.match(said, /^private-skills .*: 1 skill of 1 would be served, 0 problems$/m);
   } finally {
     await server.close();
   }

@@ -230,6 +230,7 @@ test('the host and path of the source itself are inside it', async () => {
     { source: 'github', repo: 'ORG/repo', path: 'q' },
     { source: 'git-subdir', url: 'https://github.com/org/repo.git', path: 'q', ref: 'v2' },
     { source: 'url', url: 'git@github.com:org/repo', path: './q' },
+    { source: 'url', url: 'ssh://git@github.com:22/org/repo.git', path: './q' },
     { source: 'local', path: './q' },
   ];
   for (const source of here) {

@@ -9,6 +9,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { GitFixture, git } from '../fixtures/git-repository.ts';
 import { startGitServer } from '../fixtures/git-server.ts';
 import { OperatorFixture, skillText } from '../fixtures/operator.ts';
+import { startSshServer } from '../fixtures/ssh-server.ts';
 
 const files = {
   'README.md': '# Pack\r\n',
@@ -119,6 +120,40 @@ test('a server that changes how it has to be read is told of once, and a source 
     );
   } finally {
     await server.close();
+    await rm(root, { recursive: true, force: true });
+  }
+});
+
+test('a source over SSH whose host shows another key is TLSFailed and stays served, until known_hosts is mended', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'lyceum-readers-'));
+  const repo = await GitFixture.create(join(root, 'pack.git'));
+  await repo.commitFiles(files);
+  const [server, other] = await Promise.all([startSshServer(), startSshServer()]);
+  try {
+    await using operator = await OperatorFixture.start();
+    const { cluster } = operator;
+    const spec = { url: server.sourceUrl(repo.folder), secretRef: { name: 'deploy-key' }, refresh: '5s' };
+    cluster.secrets.set('deploy-key', server.secret);
+    cluster.source('pack', { spec });
+    cluster.gateway('agents');
+    await ready(operator);
+    assert.deepEqual(await readers(operator), [series('partial-clone')]);
+    const wrong = other.secret.known_hosts.replace(`:${other.port}`, `:${server.port}`);
+    cluster.secrets.set('deploy-key', { ...server.secret, known_hosts: wrong });
+    const isReady = (wanted: string) =>
+      eventually(
+        wanted,
+        () => cluster.condition('sources', 'pack', 'Ready'),
+        (is) => is === wanted,
+        60,
+      );
+    await isReady('False/TLSFailed');
+    assert.match(cluster.status('sources', 'pack').conditions[0].message, /another host key.*known_hosts/);
+    assert.notEqual(await operator.catalogue('pack'), undefined);
+    cluster.secrets.set('deploy-key', server.secret);
+    await isReady('True/Succeeded');
+  } finally {
+    await Promise.all([server.close(), other.close()]);
     await rm(root, { recursive: true, force: true });
   }
 });

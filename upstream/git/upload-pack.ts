@@ -2,15 +2,17 @@
 import { UpstreamFault } from '../fault.ts';
 import type { RemoteProgram } from '../ssh/remote-program.ts';
 
+type Program = Pick<RemoteProgram, 'hasEnded' | 'next' | 'write' | 'exitCode' | 'close'>;
+
 export class UploadPack {
-  readonly #program: RemoteProgram;
+  readonly #program: Program;
   readonly #name: string;
   /** Bytes of the next answer that came with the last one. */
   #held: Buffer = Buffer.alloc(0);
   #isWaiting = false;
 
   /** @param name what messages call the server */
-  constructor(program: RemoteProgram, name: string) {
+  constructor(program: Program, name: string) {
     this.#program = program;
     this.#name = name;
   }
