@@ -297,6 +297,26 @@ describe('an index of discovery 0.2.0', () => {
     assert.equal(mended.problems.length, 5);
   });
 
+  test('with a zip whose listing is whole and whose bytes are damaged names it, and the rest is served', async (t) => {
+    const publisher = await Publisher.start(t);
+    const damaged = await zipped({ 'SKILL.md': two });
+    // The first header and the last one say of the bytes, which are as they were, that they are packed (APPNOTE.TXT 4.4.5).
+    for (const [header, method] of [
+      ['PK\x03\x04', 8],
+      ['PK\x01\x02', 10],
+    ] as const)
+      damaged[damaged.indexOf(header, 'latin1') + method] = 8;
+    publisher.answers.set(`${folder}/one/SKILL.md`, one);
+    publisher.answers.set(`${folder}/two.zip`, damaged);
+    publisher.index([
+      { name: 'one', type: 'skill-md', description: '1', url: 'one/SKILL.md', digest: sha256(one) },
+      { name: 'two', type: 'archive', description: '2', url: 'two.zip', digest: sha256(damaged) },
+    ]);
+    const { files, problems } = await new Looker(publisher.url).look();
+    assert.deepEqual([...files.keys()], ['skills/one/SKILL.md']);
+    assert.deepEqual(told(problems), ['NotFetched skills/two']);
+  });
+
   test('that moves while it is read is read again, so that nothing is lost in between', async (t) => {
     const publisher = await Publisher.start(t);
     const entry = (content: string) => [

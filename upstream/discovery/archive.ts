@@ -21,19 +21,22 @@ export interface ArchiveListing {
   leftOut: number;
 }
 
-/** Reads one after the other: some formats have no other way. @throws ArchiveFault, the signal's reason */
+/** Reads one after the other, so that what cannot be unpacked is known now: some formats have no other way. @throws ArchiveFault, the signal's reason */
 export async function listArchive(path: string, bounds: ArchiveBounds): Promise<ArchiveListing> {
   const files = new Map<string, number>();
   let entries = 0;
   let bytes = 0;
   let leftOut = 0;
-  await eachEntry(path, bounds, async ({ name, size, isFile }) => {
+  await eachEntry(path, bounds, async ({ name, size, isFile, passBy }) => {
     entries += 1;
     bytes += size;
     if (entries > bounds.entries) throw new ArchiveFault(`holds more than ${bounds.entries} files`);
     if (bytes > bounds.bytes) throw new ArchiveFault(`unpacks to more than ${bounds.bytes} bytes`);
     if (!isFile || files.has(name)) leftOut += 1;
-    else files.set(name, size);
+    else {
+      await passBy();
+      files.set(name, size);
+    }
   });
   return { files: [...files].map(([path, size]) => ({ path, size })), leftOut };
 }
@@ -54,7 +57,11 @@ export async function readArchive(
     path,
     bounds,
     async ({ name, isFile, content }) => {
-      if (isFile && left.delete(name)) await take(name, await content());
+      if (!isFile || !left.delete(name)) return;
+      const bytes = await content();
+      await take(name, bytes).catch((cause: unknown) => {
+        throw new TakeFailed('', { cause });
+      });
     },
     wanted,
   );
@@ -68,6 +75,8 @@ interface Entry {
   isFile: boolean;
   /** Of a file that is wanted. */
   content(): Promise<Buffer>;
+  /** Unpacks what has not been unpacked on the way to it, and keeps nothing. */
+  passBy(): Promise<void>;
 }
 
 type Visit = (entry: Entry) => Promise<void>;
@@ -83,11 +92,7 @@ async function eachEntry(
   const magic = await firstBytes(path);
   const visited: Visit = async (entry) => {
     bounds.signal.throwIfAborted();
-    try {
-      await visit(entry);
-    } catch (cause) {
-      throw new TakeFailed('', { cause });
-    }
+    await visit(entry);
   };
   try {
     if (magic.toString('latin1').startsWith('PK')) await eachZipEntry(path, visited);
@@ -125,6 +130,9 @@ async function eachZipEntry(path: string, visit: Visit): Promise<void> {
         size: entry.uncompressedSize,
         isFile: isRegular(entry),
         content: async () => await gathered(await zip.openReadStreamPromise(entry)),
+        passBy: async () => {
+          for await (const _ of await zip.openReadStreamPromise(entry));
+        },
       });
     }
   } finally {
@@ -155,6 +163,7 @@ async function eachTarEntry(
       size: entry.size,
       isFile: entry.type === 'file',
       content: async () => result ?? Buffer.alloc(0),
+      passBy: async () => {},
     });
   }
 }
