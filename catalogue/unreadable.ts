@@ -3,12 +3,18 @@
 /** Missing: not there, or it cannot be opened. NewerFormat: written by a newer Lyceum than the one that reads. */
 export type UnreadableReason = 'Missing' | 'Corrupt' | 'NewerFormat';
 
+/** Characters of a path in a message: what an index names may be damaged. */
+const longestName = 200;
+
 export class CatalogueUnreadable extends Error {
   readonly reason: UnreadableReason;
   /** The file, relative to the volume's root. */
   readonly path: string;
   constructor(reason: UnreadableReason, path: string, why: string, options: { cause?: unknown } = {}) {
-    super(`${path} ${why}`, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      `${path.length > longestName ? `${path.slice(0, longestName)}…` : path} ${why}`,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = 'CatalogueUnreadable';
     this.reason = reason;
     this.path = path;

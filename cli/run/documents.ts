@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseAllDocuments } from 'yaml';
+import { LineCounter, parseAllDocuments } from 'yaml';
 
 /** One document. `order` is its place among all documents of the folder: files by name, then from top to bottom. */
 export interface ManifestDocument {
@@ -117,23 +117,29 @@ async function readManifest(
   } catch (error) {
     return refused(`: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
   }
-  const parsed = parseAllDocuments(text, { prettyErrors: true });
+  const found = documentsIn(name, text);
+  return Array.isArray(found) ? { stamp, documents: found } : refused(found.complaint);
+}
+
+/** @returns the documents that say something; or what is wrong, with the line, to be put behind the file's name */
+export function documentsIn(file: string, text: string): ManifestDocument[] | { complaint: string } {
+  const lines = new LineCounter();
+  // Not with `prettyErrors`: brackets that are opened a thousand times, and never closed, would take minutes.
+  const parsed = parseAllDocuments(text, { prettyErrors: false, lineCounter: lines, logLevel: 'error' });
   const documents: ManifestDocument[] = [];
-  if (!Array.isArray(parsed)) return { stamp, documents };
+  if (!Array.isArray(parsed)) return documents;
   for (const document of parsed) {
-    const line = text.slice(0, document.range?.[0] ?? 0).split('\n').length;
+    const { line } = lines.linePos(document.range[0]);
     const error = document.errors[0];
-    if (error) return refused(`:${error.linePos?.[0].line ?? line}: not YAML: ${firstSentence(error.message)}`);
+    if (error)
+      return { complaint: `:${lines.linePos(error.pos[0]).line}: not YAML: ${error.message.split('\n', 1)[0]}` };
     let value: unknown;
     try {
       value = document.toJS({ maxAliasCount: 100 });
     } catch {
-      return refused(`:${line}: aliases that stand for too much, or for nothing`);
+      return { complaint: `:${line}: aliases that stand for too much, or for nothing` };
     }
-    if (value !== null && value !== undefined) documents.push({ file: name, line, value });
+    if (value !== null && value !== undefined) documents.push({ file, line, value });
   }
-  return { stamp, documents };
+  return documents;
 }
-
-/** What the parser says, without the place and the lines of the file that it adds. */
-const firstSentence = (message: string): string => message.split(/ at line \d+|\n/)[0]!;

@@ -342,3 +342,9 @@ test('a reader that meets a damaged index.json reads the catalogue it has', asyn
   assert.equal((await reader.read(first!.digest)).toString(), 'one');
   reader.close();
 });
+
+test('the name of a file, which a damaged index.json may give, is told in a few words', () => {
+  const { message } = new CatalogueUnreadable('Missing', 'x/'.repeat(5000), 'is not there');
+  assert.match(message, /^x\/x\/.*… is not there$/);
+  assert.ok(message.length < 300, `${message.length} characters`);
+});

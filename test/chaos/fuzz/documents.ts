@@ -2,12 +2,12 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse as parseYaml } from 'yaml';
 import { indexDigest } from '../../../catalogue/index-file.ts';
 import { indexPath } from '../../../catalogue/layout.ts';
 import { SegmentReader } from '../../../catalogue/segment-reader.ts';
 import { CatalogueUnreadable } from '../../../catalogue/unreadable.ts';
 import { admit } from '../../../cli/run/admission.ts';
+import { documentsIn } from '../../../cli/run/documents.ts';
 import { compileGlobs } from '../../../operator/harvest/globs.ts';
 import { manifestPaths, readManifest as readPluginManifest } from '../../../operator/harvest/manifest.ts';
 import { parsers } from '../../../operator/harvest/parsers.ts';
@@ -275,13 +275,8 @@ export const resources: Target = {
     return {
       seeds,
       async feed(input) {
-        let value: unknown;
-        try {
-          value = parseYaml(input.toString(), { maxAliasCount: 100, logLevel: 'silent' });
-        } catch {
-          return;
-        }
-        admit({ file: 'lyceum.yaml', line: 1, value });
+        const found = documentsIn('lyceum.yaml', input.toString());
+        if (Array.isArray(found)) for (const document of found) admit(document);
       },
     };
   },
