@@ -10,8 +10,9 @@ import { disk } from './disk.ts';
 import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
 import { changed, type Proof } from './proof.ts';
+import { rolling } from './rolling.ts';
 
-const proofs: readonly Proof[] = [kills, apiServer, disk, fuzz];
+const proofs: readonly Proof[] = [kills, apiServer, rolling, disk, fuzz];
 
 const results = join(import.meta.dirname, 'results');
 

@@ -11,6 +11,8 @@
 //   node client.ts reindex URL           asks for a look now, and tells what was answered
 //   node client.ts load URL URI          reads all the time until its standard input ends, and tells what failed; a line
 //                                        before that says when it reads
+//   node client.ts mixed URL URI         calls of every sort, by several clients at once, until its standard input ends; a line each
+//                                        second says how many
 // A bearer token may follow these.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,6 +32,7 @@ export interface Seen {
 }
 
 export interface Load {
+  /** Or calls of another sort. */
   reads: number;
   /** What went wrong, the first 20. */
   failures: string[];
@@ -274,19 +277,18 @@ async function reindex(url: string, token?: string): Promise<Reindexed> {
   return { status, seconds, ...(rebuilt && { rebuilt }), ...(error && { error }) };
 }
 
-/** Two readers: one keeps its connection, as agents do; the other makes a new one each time. */
-async function load(url: string, uri: string, token?: string): Promise<Load> {
+/** Calls that are made again and again, each sort by a client of its own, until the standard input ends. */
+async function steady(sum: Load, calls: readonly (() => Promise<unknown>)[]): Promise<void> {
   let going = true;
   process.stdin.on('end', () => {
     going = false;
   });
   process.stdin.resume();
-  const sum: Load = { reads: 0, failures: [], slowestMilliseconds: 0 };
-  const reader = async (dispatcher: () => Agent): Promise<void> => {
+  const caller = async (call: () => Promise<unknown>): Promise<void> => {
     while (going) {
       const begun = performance.now();
       try {
-        await read(url, uri, dispatcher(), token);
+        await call();
       } catch (fault) {
         const cause = (fault as { code?: string }).code ?? '';
         if (sum.failures.length < 20)
@@ -297,10 +299,47 @@ async function load(url: string, uri: string, token?: string): Promise<Load> {
       await pause(10);
     }
   };
+  await Promise.all(calls.map(caller));
+}
+
+const nothingYet = (): Load => ({ reads: 0, failures: [], slowestMilliseconds: 0 });
+
+/** Two readers: one keeps its connection, as agents do; the other makes a new one each time. */
+async function load(url: string, uri: string, token?: string): Promise<Load> {
+  const sum = nothingYet();
   const kept = new Agent();
   await read(url, uri, kept, token);
   console.log('reading');
-  await Promise.all([reader(() => kept), reader(() => new Agent({ pipelining: 0 }))]);
+  await steady(sum, [() => read(url, uri, kept, token), () => read(url, uri, new Agent({ pipelining: 0 }), token)]);
+  return sum;
+}
+
+/** Both lines of the SDK, from the connection on; reads on kept connections and on new ones; pages, indexes and files over plain HTTP. */
+async function mixed(url: string, uri: string, token?: string): Promise<Load> {
+  const sum = nothingYet();
+  const kept = new Agent();
+  const init = { headers: headersFor(token) };
+  const plain = async (path: string): Promise<void> => {
+    const answer = await fetch(new URL(path, url), init);
+    const { length } = await answer.text();
+    if (answer.status !== 200 || length === 0)
+      throw new Error(`${path}: status ${answer.status}, ${length} characters`);
+  };
+  await read(url, uri, kept, token);
+  console.log(0);
+  const timer = setInterval(() => console.log(sum.reads), 1000);
+  await steady(sum, [
+    () => read(url, uri, kept, token),
+    () => read(url, uri, new Agent({ pipelining: 0 }), token),
+    () => tools(url, uri, token),
+    () => resources(url, uri, token),
+    () => verifiedOffer(url, init),
+    () => artifacts(url, '[["list_skills",{}]]', token),
+    async () => {
+      for (const path of ['/', '/libraries', '/search.json', '/health']) await plain(path);
+    },
+  ]);
+  clearInterval(timer);
   return sum;
 }
 
@@ -315,6 +354,7 @@ const commands: Record<string, (...args: string[]) => Promise<unknown>> = {
   until,
   reindex,
   load,
+  mixed,
 } as never;
 const [command = '', ...args] = process.argv.slice(2);
 console.log(JSON.stringify((await commands[command]!(...args)) ?? null));

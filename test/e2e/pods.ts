@@ -134,6 +134,8 @@ export const identities = (all: readonly Anything[]): string[] =>
 
 /** A steady load that goes on until it is asked for its sum. */
 export interface RunningLoad {
+  /** How many calls it last told of. */
+  told(): number;
   sum(): Promise<Load>;
 }
 
@@ -253,18 +255,26 @@ export class ClientPod {
   }
 
   /** Reads all the time; resolves when it does. */
-  async load(url: string, uri: string, ...token: string[]): Promise<RunningLoad> {
-    const child = spawn(
-      join(node.bin, 'kubectl'),
-      ['--kubeconfig', node.kubeconfig, ...this.#command(['load', url, uri, ...token])],
-      { stdio: ['pipe', 'pipe', 'pipe'] },
-    );
+  load(url: string, uri: string, ...token: string[]): Promise<RunningLoad> {
+    return this.#steady('load', url, uri, ...token);
+  }
+
+  /** Calls of every sort all the time; resolves when it does. */
+  mixed(url: string, uri: string, ...token: string[]): Promise<RunningLoad> {
+    return this.#steady('mixed', url, uri, ...token);
+  }
+
+  async #steady(...args: string[]): Promise<RunningLoad> {
+    const child = spawn(join(node.bin, 'kubectl'), ['--kubeconfig', node.kubeconfig, ...this.#command(args)], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     const lines: string[] = [];
     createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
     const stderr = text(child.stderr);
     const closed = once(child, 'close');
     await Promise.race([once(child.stdout, 'data'), closed]);
     return {
+      told: () => Number(lines.at(-1)),
       sum: async () => {
         child.stdin.end();
         const [code] = await closed;
