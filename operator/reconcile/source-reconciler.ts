@@ -223,7 +223,7 @@ export class SourceReconciler {
     const secret = await secretOf(cluster, object.metadata.namespace, spec);
     if (secret.version !== undefined) state.secretVersion = secret.version;
     using deadline = deadlineOf(spec.timeout);
-    return look(
+    return await look(
       {
         object,
         spec,

@@ -36,3 +36,10 @@ export function selection(variable: string, all: readonly string[]): readonly st
   if (unknown.length > 0) throw new Error(`${variable}=${given}: there are ${all.join(', ')}`);
   return names;
 }
+
+/** Words by which an environment variable chooses some of many; empty for all. */
+export function part(variable: string): string {
+  const given = process.env[variable] ?? '';
+  if (given !== '') changed.push(variable);
+  return given;
+}

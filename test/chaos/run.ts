@@ -11,8 +11,9 @@ import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
 import { changed, type Proof } from './proof.ts';
 import { rolling } from './rolling.ts';
+import { sources } from './sources.ts';
 
-const proofs: readonly Proof[] = [kills, apiServer, rolling, disk, fuzz];
+const proofs: readonly Proof[] = [kills, apiServer, rolling, sources, disk, fuzz];
 
 const results = join(import.meta.dirname, 'results');
 

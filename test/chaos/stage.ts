@@ -45,10 +45,11 @@ export class Stage {
     return new Stage(api, namespace, kubeconfig, volume);
   }
 
-  operator(env: NodeJS.ProcessEnv = {}): LyceumProcess {
+  /** @param flags more of its own */
+  operator(env: NodeJS.ProcessEnv = {}, flags: readonly string[] = []): LyceumProcess {
     const { namespace, volume } = this;
     return new LyceumProcess(
-      ['operator', '--kubeconfig', this.#kubeconfig, '--namespaces', namespace, '--volume', volume, ...ports],
+      ['operator', '--kubeconfig', this.#kubeconfig, '--namespaces', namespace, '--volume', volume, ...ports, ...flags],
       { env },
     );
   }

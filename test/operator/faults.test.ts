@@ -214,6 +214,29 @@ test('a passed limit says the number and the field that raises it, and waits for
   }
 });
 
+test('a server that goes on and on, a byte at a time, ends with spec.timeout', async () => {
+  const drips: Behaviour = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' });
+    const timer = setInterval(() => response.write('0'), 100);
+    response.on('close', () => clearInterval(timer));
+    return true;
+  };
+  const git = await startGitServer({ root, behaviour: drips });
+  try {
+    await using operator = await OperatorFixture.start();
+    operator.cluster.source('pack', { spec: { url: git.sourceUrl('pack.git'), timeout: '5s' } });
+    await eventually(
+      'TimedOut',
+      () => operator.cluster.condition('sources', 'pack', 'Ready'),
+      (is) => is === 'False/TimedOut',
+      30,
+    );
+    assert.match(operator.cluster.status('sources', 'pack').conditions[0].message, /spec\.timeout \(5s\)/);
+  } finally {
+    await git.close();
+  }
+});
+
 test('a file:/// source is refused where the operator has no file root', async () => {
   await using operator = await OperatorFixture.start();
   operator.cluster.source('disk', { spec: { url: 'file:///etc' } });
