@@ -62,13 +62,13 @@ export class ChildKeeper {
 
   /**
    * Takes away what the operator made for a gateway and nobody wants any more. What others made is left alone.
-   * @param wanted the kinds that are
+   * @param unwanted the kinds of which it is to have none
    * @throws KubernetesError when the API server refuses it or is away
    */
-  async takeAway(gateway: KubernetesObject, wanted: ReadonlySet<ChildKind>): Promise<void> {
+  async takeAway(gateway: KubernetesObject, unwanted: readonly ChildKind[]): Promise<void> {
     const { children, log } = this.#options;
     const key = keyOf(gateway);
-    for (const kind of childKinds.filter((one) => !wanted.has(one))) {
+    for (const kind of unwanted) {
       this.#settled.delete(identity(kind, key));
       const child = children.store(kind).get(key);
       if (child?.metadata.controller?.uid !== gateway.metadata.uid) continue;
