@@ -182,7 +182,9 @@ describe('A gateway that asks for an HTTPRoute', () => {
     await touch('agents');
     assert.equal(await version(), first);
     const parentRef = outside.httpRoute.parentRefs[0];
-    const status = { parents: [{ parentRef, controllerName: 'example.com/controller', conditions: [] }] };
+    const lastTransitionTime = '2026-01-01T00:00:00Z';
+    const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '', lastTransitionTime };
+    const status = { parents: [{ parentRef, controllerName: 'example.com/controller', conditions: [accepted] }] };
     const body = JSON.stringify({ status });
     await kubectl('patch', 'httproute', 'agents', '--subresource=status', '--type=merge', '-p', body);
     const told = await version();
@@ -198,7 +200,7 @@ describe('A gateway that asks for an HTTPRoute', () => {
       const { spec } = await route('agents');
       return spec.hostnames[0] === 'skills.example.com';
     });
-    const filters = [{ type: 'RequestRedirect', requestRedirect: { hostname: 'evil.example' } }];
+    const filters = [{ type: 'RequestHeaderModifier', requestHeaderModifier: { remove: ['authorization'] } }];
     const added = [{ op: 'add', path: '/spec/rules/0/filters', value: filters }];
     await kubectl('patch', 'httproute', 'agents', '--type=json', '-p', JSON.stringify(added));
     await eventually('no filter is left', async () => !('filters' in (await route('agents')).spec.rules[0]));
