@@ -50,6 +50,12 @@ describe('A gateway that asks for an HTTPRoute', () => {
       (await get('skillgateway', name))?.status?.conditions ?? [];
     return conditions.find(({ type }) => type === 'Ready') ?? {};
   };
+  const events = async (name: string): Promise<string[]> => {
+    const { items } = JSON.parse(await kubectl('get', 'events.events.k8s.io', '-o', 'json'));
+    return items
+      .filter(({ regarding }: { regarding: { name: string } }) => regarding.name === name)
+      .map(({ type, reason }: { type: string; reason: string }) => `${type} ${reason}`);
+  };
   const says = (name: string, pattern: RegExp): Promise<unknown> =>
     eventually(
       `${name} says ${pattern}`,
@@ -130,6 +136,14 @@ describe('A gateway that asks for an HTTPRoute', () => {
     const { status } = await get('skillgateway', 'agents');
     assert.equal(status.url, `http://agents.${namespace}.svc.cluster.local:8000/mcp`);
     assert.equal((await ready('plain')).reason, 'Progressing');
+    await touch('agents');
+    await eventually(
+      'a Warning',
+      () => events('agents'),
+      (told) => told.length > 0,
+    );
+    assert.deepEqual(await events('agents'), ['Warning RolloutFailed']);
+    assert.deepEqual(await events('plain'), []);
     assert.equal(connected.unready(), undefined);
   });
 
