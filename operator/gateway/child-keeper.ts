@@ -69,18 +69,27 @@ export class ChildKeeper {
     const { children, log } = this.#options;
     const key = keyOf(gateway);
     for (const kind of unwanted) {
+      const child = children.store(kind).get(key) ?? (await this.#unseen(kind, gateway));
+      const isIts = child?.metadata.controller?.uid === gateway.metadata.uid;
+      if (child !== undefined && isIts && child.metadata.deletionTimestamp === undefined) {
+        await children.remove(child);
+        log.info({ gateway: key, kind }, 'taken away');
+      }
       this.#settled.delete(identity(kind, key));
-      const child = children.store(kind).get(key);
-      if (child?.metadata.controller?.uid !== gateway.metadata.uid) continue;
-      if (child.metadata.deletionTimestamp !== undefined) continue;
-      await children.remove(child);
-      log.info({ gateway: key, kind }, 'taken away');
     }
   }
 
   /** The gateway is gone, and its children go with it. */
   forget(gateway: ObjectKey): void {
     for (const kind of childKinds) this.#settled.delete(identity(kind, gateway));
+  }
+
+  /** What was written and has not been seen by the watch yet, or no more. */
+  async #unseen(kind: ChildKind, gateway: KubernetesObject): Promise<KubernetesObject | undefined> {
+    const { namespace, name } = gateway.metadata;
+    return this.#settled.has(identity(kind, keyOf(gateway)))
+      ? this.#options.children.read(kind, namespace, name)
+      : undefined;
   }
 
   /** Whether a child must be applied: now, in so many milliseconds, or not at all. */

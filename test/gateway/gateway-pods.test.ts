@@ -29,18 +29,21 @@ class FakeChildren implements Children {
   readonly objects = new Map<string, KubernetesObject>();
   readonly applied: string[] = [];
   fault: KubernetesError | undefined;
+  /** The store shows nothing of what is there. */
+  isWatchBehind = false;
   /** Left out: of all kinds. */
   faultOf: ChildKind | undefined;
 
   store(kind: ChildKind): Store {
-    const get = (key: string): KubernetesObject | undefined => this.objects.get(`${kind} ${key}`);
+    const get = (key: string): KubernetesObject | undefined =>
+      this.isWatchBehind ? undefined : this.objects.get(`${kind} ${key}`);
     return { get, list: () => [], synced: true, onChange() {} };
   }
 
   onServed(): void {}
 
-  async read(): Promise<undefined> {
-    return undefined;
+  async read(kind: ChildKind, namespace: string, name: string): Promise<KubernetesObject | undefined> {
+    return this.objects.get(`${kind} ${namespace}/${name}`);
   }
 
   async apply({ kind, apiVersion, metadata: written, spec: wanted }: ChildManifest): Promise<KubernetesObject> {
@@ -124,6 +127,15 @@ for (const [kind, outside, other] of [
     assert.ok(children.objects.has('Deployment flow/agents'));
   });
 }
+
+test('a way in that the watch has not seen yet is closed all the same', async () => {
+  const { children, pods } = fixture();
+  children.isWatchBehind = true;
+  await pods.settle(gateway, byRoute);
+  assert.ok(children.objects.has('HTTPRoute flow/agents'));
+  await pods.close(gateway, spec);
+  assert.equal(children.objects.has('HTTPRoute flow/agents'), false);
+});
 
 test('where the API server has no HTTPRoutes the rest of the gateway is kept, and the remedy told', async () => {
   const { children, pods } = fixture();
