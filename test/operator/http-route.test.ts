@@ -53,7 +53,10 @@ describe('A gateway that asks for an HTTPRoute', () => {
   const events = async (name: string): Promise<string[]> => {
     const { items } = JSON.parse(await kubectl('get', 'events.events.k8s.io', '-o', 'json'));
     return items
-      .filter(({ regarding }: { regarding: { name: string } }) => regarding.name === name)
+      .filter(
+        ({ regarding }: { regarding: { kind: string; name: string } }) =>
+          regarding.kind === 'SkillGateway' && regarding.name === name,
+      )
       .map(({ type, reason }: { type: string; reason: string }) => `${type} ${reason}`);
   };
   const says = (name: string, pattern: RegExp): Promise<unknown> =>
