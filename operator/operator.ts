@@ -172,6 +172,9 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
         if (cluster.gateways.get(key) !== undefined) gatewayController.enqueue(key);
       });
     }
+    children?.onServed(() => {
+      for (const gateway of cluster.gateways.list()) gatewayController.enqueue(keyOf(gateway));
+    });
     cluster.configMaps.onChange((key) => {
       for (const source of cluster.sources.list()) if (configMapOf(source) === key) lookAgain(keyOf(source));
     });

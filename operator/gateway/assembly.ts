@@ -78,7 +78,7 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
       ...(spec.instructions === undefined ? {} : { instructions: spec.instructions }),
       scope: spec.scope,
       ...(spec.allowedOrigins === undefined ? {} : { allowedOrigins: spec.allowedOrigins }),
-      ...(spec.ingress === undefined ? {} : { hosts: [spec.ingress.host] }),
+      ...hostsOf(spec),
       reindex: spec.reindex,
       libraries: spec.libraries,
       sources,
@@ -87,6 +87,12 @@ export function assemble(spec: SkillGatewaySpec, views: readonly SourceView[]): 
     totals: totalsOf(views),
     artifacts,
   };
+}
+
+/** The names by which it is reached from outside, as far as the spec has any. */
+function hostsOf({ ingress, httpRoute }: SkillGatewaySpec): Pick<IndexContent, 'hosts'> {
+  const hosts = new Set([...(ingress === undefined ? [] : [ingress.host]), ...(httpRoute?.hostnames ?? [])]);
+  return hosts.size === 0 ? {} : { hosts: [...hosts] };
 }
 
 const settingOf = ({ url, subdirectory, fileSize }: LiveView): LiveSetting => ({ url, subdirectory, fileSize });

@@ -62,25 +62,34 @@ export class ChildKeeper {
 
   /**
    * Takes away what the operator made for a gateway and nobody wants any more. What others made is left alone.
-   * @param wanted the kinds that are
+   * @param unwanted the kinds of which it is to have none
    * @throws KubernetesError when the API server refuses it or is away
    */
-  async takeAway(gateway: KubernetesObject, wanted: ReadonlySet<ChildKind>): Promise<void> {
+  async takeAway(gateway: KubernetesObject, unwanted: readonly ChildKind[]): Promise<void> {
     const { children, log } = this.#options;
     const key = keyOf(gateway);
-    for (const kind of childKinds.filter((one) => !wanted.has(one))) {
+    for (const kind of unwanted) {
+      const child = children.store(kind).get(key) ?? (await this.#unseen(kind, gateway));
+      const isIts = child?.metadata.controller?.uid === gateway.metadata.uid;
+      if (child !== undefined && isIts && child.metadata.deletionTimestamp === undefined) {
+        await children.remove(child);
+        log.info({ gateway: key, kind }, 'taken away');
+      }
       this.#settled.delete(identity(kind, key));
-      const child = children.store(kind).get(key);
-      if (child?.metadata.controller?.uid !== gateway.metadata.uid) continue;
-      if (child.metadata.deletionTimestamp !== undefined) continue;
-      await children.remove(child);
-      log.info({ gateway: key, kind }, 'taken away');
     }
   }
 
   /** The gateway is gone, and its children go with it. */
   forget(gateway: ObjectKey): void {
     for (const kind of childKinds) this.#settled.delete(identity(kind, gateway));
+  }
+
+  /** What was written and has not been seen by the watch yet, or no more. */
+  async #unseen(kind: ChildKind, gateway: KubernetesObject): Promise<KubernetesObject | undefined> {
+    const { namespace, name } = gateway.metadata;
+    return this.#settled.has(identity(kind, keyOf(gateway)))
+      ? this.#options.children.read(kind, namespace, name)
+      : undefined;
   }
 
   /** Whether a child must be applied: now, in so many milliseconds, or not at all. */

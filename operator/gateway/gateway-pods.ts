@@ -43,6 +43,13 @@ const inTheWaySeconds = 5;
 const refusedSeconds = 60;
 const goingSeconds = 5;
 
+/** By these people come in from outside the cluster. */
+const waysIn = ['Ingress', 'HTTPRoute'] as const satisfies readonly ChildKind[];
+const isWayIn = (kind: ChildKind): boolean => (waysIn as readonly ChildKind[]).includes(kind);
+
+const notServed =
+  "The API server has no HTTPRoutes (gateway.networking.k8s.io/v1): install the Gateway API's CustomResourceDefinitions, or remove spec.httpRoute";
+
 export class GatewayPods {
   readonly #settings: PodSettings;
   readonly #keeper: ChildKeeper;
@@ -63,9 +70,12 @@ export class GatewayPods {
    * Closes the way in from outside where the spec no longer asks for it: before a catalogue is published that lets everybody in.
    * @throws KubernetesError
    */
-  async close(gateway: KubernetesObject, { ingress }: SkillGatewaySpec): Promise<void> {
-    if (ingress === undefined)
-      await this.#keeper.takeAway(gateway, new Set(childKinds.filter((kind) => kind !== 'Ingress')));
+  async close(gateway: KubernetesObject, { ingress, httpRoute }: SkillGatewaySpec): Promise<void> {
+    const wanted = { Ingress: ingress, HTTPRoute: httpRoute };
+    await this.#keeper.takeAway(
+      gateway,
+      waysIn.filter((kind) => wanted[kind] === undefined),
+    );
   }
 
   /**
@@ -89,14 +99,17 @@ export class GatewayPods {
 
     const rests: number[] = [];
     // An autoscaler goes before the number of pods is the spec's again.
-    await this.#keeper.takeAway(gateway, new Set(wanted.map(({ kind }) => kind)));
-    for (const manifest of wanted.filter(({ kind }) => isPublished || kind !== 'Ingress')) {
+    await this.#keeper.takeAway(
+      gateway,
+      childKinds.filter((kind) => wanted.every((manifest) => manifest.kind !== kind)),
+    );
+    for (const manifest of wanted.filter(({ kind }) => isPublished || !isWayIn(kind))) {
       try {
         const { child, rest } = await this.#keeper.keep(manifest, found.get(manifest.kind));
         found.set(manifest.kind, child);
         if (rest !== undefined) rests.push(rest);
       } catch (error) {
-        return { ...refusal(manifest, error), ...countsOf(found.get('Deployment')) };
+        return { ...refusal(manifest, error), ...reachOf(gateway, spec, found.get('Deployment')) };
       }
     }
     return standingOf(clusterUrl(gateway, spec), found.get('Deployment')!, rests);
@@ -152,12 +165,20 @@ function refusal({ kind, metadata }: ChildManifest, error: unknown): PodsStandin
   if (!(error instanceof KubernetesError)) throw error;
   if (passing.kinds.has(error.kind) || passing.statuses.has(error.status ?? 0)) throw error;
   // What was sent is made of the gateway's spec, which holds no secret: the API server's words may be shown.
-  const message = `The API server refuses the ${kind} ${metadata.name}: ${error.told ?? error.message}`;
+  const message =
+    kind === 'HTTPRoute' && error.kind === 'notFound'
+      ? notServed
+      : `The API server refuses the ${kind} ${metadata.name}: ${error.told ?? error.message}`;
   return { state: 'failed', reason: 'RolloutFailed', message, requeueAfterSeconds: refusedSeconds };
 }
 
-function countsOf(deployment: KubernetesObject | undefined): Pick<PodsStanding, 'replicas' | 'readyReplicas'> {
+/** Pods that there are serve on, whatever else of the gateway is refused. */
+function reachOf(
+  gateway: KubernetesObject,
+  spec: SkillGatewaySpec,
+  deployment: KubernetesObject | undefined,
+): Pick<PodsStanding, 'url' | 'replicas' | 'readyReplicas'> {
   if (deployment === undefined) return {};
   const { replicas, readyReplicas } = rolloutOf(deployment);
-  return { replicas, readyReplicas };
+  return { url: clusterUrl(gateway, spec), replicas, readyReplicas };
 }

@@ -5,12 +5,13 @@ import type { GatewayMetrics } from '../metrics.ts';
 import { publishIndex } from '../publish/gateway-publication.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
-import { conditionsOf, rfc3339 } from '../reconcile/conditions.ts';
+import { conditionOf, conditionsOf, rfc3339 } from '../reconcile/conditions.ts';
 import type { ReconcileResult } from '../reconcile/controller.ts';
 import { parseSkillGateway } from '../resources/parse.ts';
 import type { SkillGatewaySpec } from '../resources/skill-gateway.ts';
 import { type Access, accessOf } from './access.ts';
 import { type Assembly, assemble, type SourceView } from './assembly.ts';
+import { faultOf, standingEvent } from './gateway-events.ts';
 import type { GatewayPods } from './gateway-pods.ts';
 import { type GatewayStanding, gatewayStatus, type PublishedCatalogue } from './gateway-status.ts';
 import { liveSecretsOf } from './live.ts';
@@ -41,6 +42,8 @@ export class GatewayReconciler {
 
   /** Who may use each gateway, as its Secret said last. */
   readonly #accesses = new Map<ObjectKey, Access>();
+  /** What events said last of each gateway. */
+  readonly #told = new Map<ObjectKey, { fault: string | undefined }>();
 
   constructor(options: GatewayReconcilerOptions) {
     this.#options = options;
@@ -68,6 +71,7 @@ export class GatewayReconciler {
       this.#published.delete(key);
       this.#assembled.delete(key);
       this.#accesses.delete(key);
+      this.#told.delete(key);
       this.#options.pods?.forget(key);
       this.#options.metrics.forget(key);
       return {};
@@ -186,5 +190,9 @@ export class GatewayReconciler {
     const { generation } = this.#published.get(key) ?? {};
     metrics.standing(key, { ready: isTrue('Ready'), sourcesReady: isTrue('SourcesReady'), generation });
     await cluster.applyStatus(gateway, status);
+    const { fault: before } = this.#told.get(key) ?? { fault: faultOf(conditionOf(gateway.status, 'Ready')) };
+    const { fault, event } = standingEvent(before, conditionOf(status, 'Ready'));
+    this.#told.set(key, { fault });
+    if (event !== undefined) cluster.recordEvent(gateway, event);
   }
 }

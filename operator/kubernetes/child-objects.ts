@@ -18,6 +18,7 @@ import {
   collectionPath,
   deployments,
   horizontalPodAutoscalers,
+  httpRoutes,
   ingresses,
   networkPolicies,
   podDisruptionBudgets,
@@ -43,6 +44,7 @@ const resources: Record<ChildKind, WatchedResource> = {
   PodDisruptionBudget: podDisruptionBudgets,
   NetworkPolicy: networkPolicies,
   Ingress: ingresses,
+  HTTPRoute: httpRoutes,
 };
 /** An object is at most some 2 MB in the API server's store. */
 const mostObjectBytes = 8 * 1024 * 1024;
@@ -51,14 +53,19 @@ export class ApiServerChildren implements Children {
   readonly listWatches: readonly ListWatch[];
   readonly #connection: Connection;
   readonly #stores: Record<ChildKind, ObjectStore>;
+  readonly #servedListeners: (() => void)[] = [];
 
   constructor({ namespaces, ...common }: ChildrenOptions) {
     this.#connection = common.connection;
     const stores = childKinds.map((kind) => [kind, new ObjectStore(namespaces, common.log)]);
     this.#stores = Object.fromEntries(stores);
+    const served = (): void => {
+      for (const listener of this.#servedListeners) listener();
+    };
     this.listWatches = childKinds.flatMap((kind) =>
       namespaces.map(
-        (namespace) => new ListWatch({ ...common, namespace, resource: resources[kind], store: this.#stores[kind] }),
+        (namespace) =>
+          new ListWatch({ ...common, namespace, resource: resources[kind], store: this.#stores[kind], served }),
       ),
     );
   }
@@ -69,6 +76,10 @@ export class ApiServerChildren implements Children {
 
   store(kind: ChildKind): ObjectStore {
     return this.#stores[kind];
+  }
+
+  onServed(listener: () => void): void {
+    this.#servedListeners.push(listener);
   }
 
   /** @throws KubernetesError */
@@ -99,6 +110,7 @@ export class ApiServerChildren implements Children {
         body: found === undefined ? manifest : { ...manifest, metadata: { ...metadata, uid: found.metadata.uid } },
       },
     );
+    for (const listWatch of this.listWatches) if (listWatch.isOf(resources[kind])) listWatch.lookAgain();
     if (!othersWroteSpec((applied as Applied).metadata?.managedFields)) return this.#trimmed(kind, applied);
     const replaced = await this.#connection.patchJson(
       path,

@@ -69,6 +69,7 @@ export const childKinds = [
   'PodDisruptionBudget',
   'NetworkPolicy',
   'Ingress',
+  'HTTPRoute',
 ] as const;
 export type ChildKind = (typeof childKinds)[number];
 
@@ -103,6 +104,8 @@ export interface Children {
    * @returns the object as it is now
    */
   apply(manifest: ChildManifest, found: KubernetesObject | undefined): Promise<KubernetesObject>;
+  /** Listeners hear when the API server begins or ceases to serve a kind that a cluster may be without. They must not throw. */
+  onServed(listener: () => void): void;
   /** Deletes a child, and never a namesake that has taken its place. One that is gone already is no fault. */
   remove(child: KubernetesObject): Promise<void>;
 }

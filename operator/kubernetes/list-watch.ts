@@ -4,6 +4,7 @@ import { type Clock, sleep } from '../clock.ts';
 import { Backoff } from './backoff.ts';
 import { keyOf } from './cluster.ts';
 import type { Connection } from './connection.ts';
+import { isKind } from './kubernetes-error.ts';
 import { listAll } from './list.ts';
 import type { ObjectStore } from './object-store.ts';
 import { type RestartReason, type Step, stepAfter, WatchFault } from './watch-step.ts';
@@ -19,6 +20,8 @@ export interface ListWatchOptions {
   /** In [0, 1). */
   random: () => number;
   metrics: WatchMetrics;
+  /** Told when the API server begins or ceases to serve a resource that is optional. It must not throw. */
+  served?: () => void;
   log: Logger;
 }
 
@@ -46,6 +49,8 @@ const overtimeMilliseconds = 30 * second;
 const shortMilliseconds = second;
 /** An API server that has just started refuses for some seconds what it will grant. */
 const hastyRefusals = 4;
+/** A resource that the cluster is without is looked for again after this, or up to twice this. */
+const absenceMilliseconds = 30 * second;
 
 export class ListWatch {
   readonly #options: ListWatchOptions;
@@ -57,6 +62,8 @@ export class ListWatch {
   #problem: WatchState['problem'];
   /** In a row, since the loop last worked. */
   #refusals = 0;
+  /** While the cluster is without an optional resource; aborted to look for it at once. */
+  #absence: AbortController | undefined;
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
@@ -81,6 +88,15 @@ export class ListWatch {
     };
   }
 
+  isOf(resource: WatchedResource): boolean {
+    return this.#options.resource === resource;
+  }
+
+  /** Somebody knows that the resource is there now. Does something only while it is not. */
+  lookAgain(): void {
+    this.#absence?.abort();
+  }
+
   /** Resolves when the signal has aborted and no request is open any more. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, metrics, resource } = this.#options;
@@ -91,6 +107,10 @@ export class ListWatch {
         metrics.restarted(resource.plural, 'ended');
       } catch (error) {
         if (signal.aborted) return;
+        if (resource.optional && isKind(error, 'notFound')) {
+          await this.#absent(signal);
+          continue;
+        }
         const step = stepAfter(error);
         if (step.relist) this.#position = undefined;
         metrics.restarted(resource.plural, step.reason);
@@ -101,7 +121,7 @@ export class ListWatch {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { connection, resource, namespace, store, clock, random } = this.#options;
+    const { connection, resource, namespace, store, clock, random, served, log } = this.#options;
     const { objects, resourceVersion } = await listAll(connection, resource, namespace, signal);
     signal.throwIfAborted();
     this.#position = resourceVersion;
@@ -109,6 +129,27 @@ export class ListWatch {
     this.#synced = true;
     store.replace(namespace, objects);
     this.#heard();
+    if (this.#absence === undefined) return;
+    this.#absence = undefined;
+    log.info({ resource: resource.plural, namespace }, 'the API server serves it now');
+    served?.();
+  }
+
+  /** That there is none of an optional resource is as good as an empty list. */
+  async #absent(signal: AbortSignal): Promise<void> {
+    const { resource, namespace, store, clock, random, served, log } = this.#options;
+    const isNews = this.#absence === undefined;
+    const absence = new AbortController();
+    this.#absence = absence;
+    this.#position = undefined;
+    this.#synced = true;
+    this.#problem = undefined;
+    store.replace(namespace, []);
+    if (isNews) {
+      log.info({ resource: resource.plural, namespace }, 'the API server does not serve it');
+      served?.();
+    }
+    await sleep(clock, absenceMilliseconds * (1 + random()), AbortSignal.any([signal, absence.signal]));
   }
 
   async #watch(signal: AbortSignal): Promise<void> {

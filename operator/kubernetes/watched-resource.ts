@@ -9,6 +9,8 @@ export interface WatchedResource {
   content: 'whole' | 'metadata';
   /** Only objects with this label are listed and watched. */
   labelSelector?: string;
+  /** A cluster may be without it: where it is not found, there is none of it. */
+  optional?: true;
 }
 
 export const skillSources: WatchedResource = {
@@ -80,6 +82,15 @@ export const ingresses: WatchedResource = {
   plural: 'ingresses',
   content: 'whole',
   labelSelector: ofTheOperator,
+};
+
+export const httpRoutes: WatchedResource = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  plural: 'httproutes',
+  content: 'whole',
+  labelSelector: ofTheOperator,
+  optional: true,
 };
 
 /** Never listed or watched: single pods are read, to know who calls. */

@@ -265,26 +265,38 @@ const syncRules: readonly Rule[] = [
 ];
 
 const hostName = '^([a-z0-9]([-a-z0-9]*[a-z0-9])?\\.)*[a-z]([-a-z0-9]*[a-z0-9])?$';
+const hostMessage = 'write one name in lower-case letters, such as skills.example.com: no address, no port, no *';
 const path = '^(/|(/\\.?[A-Za-z0-9_~][-A-Za-z0-9._~]*)+/?)$';
 /** With these who may write gateways would configure the controller that all share. */
 const snippet = '-snippets?$';
 const isSnippet = matches(snippet);
 
+const namespaceName = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$';
+type ParentRefs = NonNullable<SkillGatewaySpec['httpRoute']>['parentRefs'];
+type ParentRef = ParentRefs[number];
+/** As the Gateway API has it: a namespace that is left out is none of those that are named. CEL has `namespace` as a word of its own. */
+const sameGateway =
+  "one.name == other.name && (has(one.__namespace__) ? one.__namespace__ : '') == (has(other.__namespace__) ? other.__namespace__ : '')";
+const isSameGateway = (one: ParentRef, other: ParentRef): boolean =>
+  one.name === other.name && one.namespace === other.namespace;
+/** One that names no listener means those that another one names. */
+const sameListener = '(!has(one.sectionName) || !has(other.sectionName) || one.sectionName == other.sectionName)';
+const isSameListener = (one: ParentRef, other: ParentRef): boolean =>
+  one.sectionName === undefined || other.sectionName === undefined || one.sectionName === other.sectionName;
+
 /** The rules on what lets in people from outside the cluster. */
 const outsideRules: readonly Rule[] = [
-  rule<{ auth?: unknown; ingress?: unknown }>({
-    at: 'spec',
-    field: '.ingress',
-    cel: '!has(self.ingress) || has(self.auth)',
-    message: 'whoever comes from outside the cluster must show a token: set auth too, or remove ingress',
-    holds: ({ auth, ingress }) => ingress === undefined || auth !== undefined,
-  }),
-  textRule('spec.ingress.className', objectName, 'write the name of an IngressClass'),
-  textRule(
-    'spec.ingress.host',
-    hostName,
-    'write one name in lower-case letters, such as skills.example.com: no address, no port, no *',
+  ...(['ingress', 'httpRoute'] as const).map((field) =>
+    rule<{ auth?: unknown; ingress?: unknown; httpRoute?: unknown }>({
+      at: 'spec',
+      field: `.${field}`,
+      cel: `!has(self.${field}) || has(self.auth)`,
+      message: `whoever comes from outside the cluster must show a token: set auth too, or remove ${field}`,
+      holds: (self) => self[field] === undefined || self.auth !== undefined,
+    }),
   ),
+  textRule('spec.ingress.className', objectName, 'write the name of an IngressClass'),
+  textRule('spec.ingress.host', hostName, hostMessage),
   textRule('spec.ingress.path', path, 'write a path that begins with /, such as / or /mcp: no query, no pattern'),
   textRule('spec.ingress.tlsSecretName', objectName, 'write the name of a TLS Secret of this namespace'),
   annotationsRule('spec.ingress.annotations'),
@@ -293,6 +305,23 @@ const outsideRules: readonly Rule[] = [
     cel: `!self.exists(key, ${celMatches('key', snippet)})`,
     message: 'snippets would configure a controller that others share: remove them',
     holds: (self) => !Object.keys(self).some(isSnippet),
+  }),
+  textRule('spec.httpRoute.parentRefs[].name', objectName, 'write the name of a Gateway'),
+  textRule('spec.httpRoute.parentRefs[].namespace', namespaceName, "write the name of the Gateway's namespace"),
+  textRule('spec.httpRoute.parentRefs[].sectionName', objectName, 'write the name of a listener of the Gateway'),
+  rule<ParentRefs>({
+    at: 'spec.httpRoute.parentRefs',
+    cel: `self.all(one, self.exists_one(other, ${sameGateway} && ${sameListener}))`,
+    message: 'each Gateway stands here once, or each time with another sectionName',
+    holds: (self) =>
+      self.every((one) => self.filter((other) => isSameGateway(one, other) && isSameListener(one, other)).length === 1),
+  }),
+  textRule('spec.httpRoute.hostnames[]', hostName, hostMessage),
+  rule<string[]>({
+    at: 'spec.httpRoute.hostnames',
+    cel: 'self.all(one, self.exists_one(other, other == one))',
+    message: 'each name stands here once',
+    holds: (self) => new Set(self).size === self.length,
   }),
 ];
 

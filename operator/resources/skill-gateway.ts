@@ -1,6 +1,7 @@
 // SkillGateway: one door through which agents read, as a custom resource.
 import { z } from 'zod';
 import { conditions, intOrString, longest, observedGeneration, text } from './fields.ts';
+import { httpRouteSchema } from './http-route.ts';
 import { ingressSchema } from './ingress.ts';
 import { labelSelector } from './label-selector.ts';
 import { podShape } from './pod-shape.ts';
@@ -111,6 +112,11 @@ export const skillGatewaySpecSchema = z
       .optional()
       .describe(
         'Lets in people and agents from outside the cluster by an Ingress. It needs auth. Left out: there is none.',
+      ),
+    httpRoute: httpRouteSchema
+      .optional()
+      .describe(
+        'Lets in people and agents from outside the cluster by an HTTPRoute of the Gateway API. It needs auth. Left out: there is none.',
       ),
     ...podShape,
   })

@@ -130,13 +130,6 @@ async function withOperator(
       }
     }
     for (const [name, { what }] of left) broken.push(`${what}: ${found.get(name)}`);
-    console.log(
-      operator.log
-        .filter((l) => JSON.stringify(l).includes(process.env.SAY!))
-        .slice(0, 60)
-        .map((l) => JSON.stringify(l).slice(0, 400))
-        .join('\n'),
-    );
     if (/canary/.test(operator.said)) broken.push('the log repeats what a hostile server sent');
   } finally {
     over = true;

@@ -104,6 +104,7 @@ describe('rights', () => {
         'poddisruptionbudgets',
         'networkpolicies',
         'ingresses',
+        'httproutes',
       ],
     ].includes(resource!);
   const cases: { what: string; values: Values; expected: Record<string, unknown[]> }[] = [

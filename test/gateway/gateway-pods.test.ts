@@ -6,6 +6,7 @@ import { GatewayPods, type PodsStanding } from '../../operator/gateway/gateway-p
 import type { ChildKind, ChildManifest, Children, KubernetesObject, Store } from '../../operator/kubernetes/cluster.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../operator/kubernetes/kubernetes-error.ts';
 import { parseSkillGateway } from '../../operator/resources/parse.ts';
+import type { SkillGatewaySpec } from '../../operator/resources/skill-gateway.ts';
 
 const parsed = parseSkillGateway({ metadata: { name: 'agents' }, spec: {} });
 assert.ok(parsed.ok);
@@ -28,18 +29,25 @@ class FakeChildren implements Children {
   readonly objects = new Map<string, KubernetesObject>();
   readonly applied: string[] = [];
   fault: KubernetesError | undefined;
+  /** The store shows nothing of what is there. */
+  isWatchBehind = false;
+  /** Left out: of all kinds. */
+  faultOf: ChildKind | undefined;
 
   store(kind: ChildKind): Store {
-    const get = (key: string): KubernetesObject | undefined => this.objects.get(`${kind} ${key}`);
+    const get = (key: string): KubernetesObject | undefined =>
+      this.isWatchBehind ? undefined : this.objects.get(`${kind} ${key}`);
     return { get, list: () => [], synced: true, onChange() {} };
   }
 
-  async read(): Promise<undefined> {
-    return undefined;
+  onServed(): void {}
+
+  async read(kind: ChildKind, namespace: string, name: string): Promise<KubernetesObject | undefined> {
+    return this.objects.get(`${kind} ${namespace}/${name}`);
   }
 
   async apply({ kind, apiVersion, metadata: written, spec: wanted }: ChildManifest): Promise<KubernetesObject> {
-    if (this.fault !== undefined) throw this.fault;
+    if (this.fault !== undefined && (this.faultOf ?? kind) === kind) throw this.fault;
     this.applied.push(kind);
     const [owner] = written.ownerReferences;
     const child: KubernetesObject = {
@@ -86,25 +94,60 @@ test('children that are as they should be are not applied again', async () => {
   assert.deepEqual(children.applied, ['Service', 'Deployment']);
 });
 
-const outside = parseSkillGateway({
-  metadata: { name: 'agents' },
-  spec: { auth: { tokens: { secretRef: { name: 'tokens' } } }, ingress: { host: 'skills.example.com' } },
+const behindTokens = (way: object): SkillGatewaySpec => {
+  const outside = parseSkillGateway({
+    metadata: { name: 'agents' },
+    spec: { auth: { tokens: { secretRef: { name: 'tokens' } } }, ...way },
+  });
+  assert.ok(outside.ok);
+  return outside.spec;
+};
+const byIngress = behindTokens({ ingress: { host: 'skills.example.com' } });
+const byRoute = behindTokens({ httpRoute: { parentRefs: [{ name: 'public' }] } });
+
+for (const [kind, outside, other] of [
+  ['Ingress', byIngress, byRoute],
+  ['HTTPRoute', byRoute, byIngress],
+] as const) {
+  test(`an ${kind} is opened when the tokens are published, and closed before they are not`, async () => {
+    const { children, pods } = fixture();
+    const isOpen = () => children.objects.has(`${kind} flow/agents`);
+    await pods.settle(gateway, outside, [], false);
+    assert.equal(isOpen(), false);
+    await pods.close(gateway, outside);
+    await pods.settle(gateway, outside);
+    assert.equal(isOpen(), true);
+    await pods.settle(gateway, outside, [], false);
+    assert.equal(isOpen(), true);
+    await pods.close(gateway, other);
+    assert.equal(isOpen(), false);
+    await pods.settle(gateway, outside);
+    await pods.close(gateway, spec);
+    assert.equal(isOpen(), false);
+    assert.ok(children.objects.has('Deployment flow/agents'));
+  });
+}
+
+test('a way in that the watch has not seen yet is closed all the same', async () => {
+  const { children, pods } = fixture();
+  children.isWatchBehind = true;
+  await pods.settle(gateway, byRoute);
+  assert.ok(children.objects.has('HTTPRoute flow/agents'));
+  await pods.close(gateway, spec);
+  assert.equal(children.objects.has('HTTPRoute flow/agents'), false);
 });
 
-test('the way in from outside is opened when the tokens are published, and closed before they are not', async () => {
-  assert.ok(outside.ok);
+test('where the API server has no HTTPRoutes the rest of the gateway is kept, and the remedy told', async () => {
   const { children, pods } = fixture();
-  const isOpen = () => children.objects.has('Ingress flow/agents');
-  await pods.settle(gateway, outside.spec, [], false);
-  assert.equal(isOpen(), false);
-  await pods.close(gateway, outside.spec);
-  await pods.settle(gateway, outside.spec);
-  assert.equal(isOpen(), true);
-  await pods.settle(gateway, outside.spec, [], false);
-  assert.equal(isOpen(), true);
-  await pods.close(gateway, spec);
-  assert.equal(isOpen(), false);
-  assert.ok(children.objects.has('Deployment flow/agents'));
+  children.fault = new KubernetesError('notFound', 'PATCH …: the API server answered 404', { status: 404 });
+  children.faultOf = 'HTTPRoute';
+  const standing = await pods.settle(gateway, byRoute);
+  assert.deepEqual(children.applied, ['Service', 'Deployment']);
+  assert.match(told(standing), /^failed: The API server has no HTTPRoutes .*: install .*, or remove spec.httpRoute$/);
+  const { url, readyReplicas } = standing;
+  assert.deepEqual([url, readyReplicas], ['http://agents.flow.svc.cluster.local:8000/mcp', 1]);
+  children.fault = undefined;
+  assert.equal(told(await pods.settle(gateway, byRoute)), 'ready: 1 pod serves it');
 });
 
 test('a rollout that goes on applies nothing', async () => {

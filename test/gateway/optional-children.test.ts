@@ -1,6 +1,7 @@
-// What a gateway may have besides its pods and its Service: an autoscaler, a disruption budget, a NetworkPolicy.
+// What a gateway may have besides its pods and its Service: an autoscaler, a disruption budget, a NetworkPolicy, ways in from outside.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { assemble } from '../../operator/gateway/assembly.ts';
 import { renderChildren } from '../../operator/gateway/children/children.ts';
 import type { LiveSecret, PodSettings } from '../../operator/gateway/children/pod-settings.ts';
 import type { ChildManifest } from '../../operator/kubernetes/cluster.ts';
@@ -94,6 +95,48 @@ describe('An Ingress', () => {
     assert.deepEqual([ingressClassName, tls], ['nginx', [{ hosts: ['a.example'], secretName: 'tls' }]]);
     assert.equal(rules[0].http.paths[0].path, '/mcp');
     assert.deepEqual(all.at(-1)?.metadata.annotations, annotations);
+  });
+});
+
+describe('An HTTPRoute', () => {
+  const auth = { tokens: { secretRef: { name: 'agents-tokens' } } };
+  const routeOf = (httpRoute: object, more: object = {}) =>
+    childSpec(children({ auth, httpRoute, ...more }), 'HTTPRoute');
+  const parent = { group: 'gateway.networking.k8s.io', kind: 'Gateway' };
+
+  test('leads all of its names from its Gateways to the Service', () => {
+    const parentRefs = [
+      { name: 'public', namespace: 'infra', sectionName: 'https' },
+      { name: 'inner', port: 8443 },
+    ];
+    const hostnames = ['skills.example.com', 'agents.example.com'];
+    assert.deepEqual(routeOf({ parentRefs, hostnames }, { service: { port: 80 } }), {
+      parentRefs: [
+        { ...parent, name: 'public', namespace: 'infra', sectionName: 'https' },
+        { ...parent, name: 'inner', port: 8443 },
+      ],
+      hostnames,
+      rules: [
+        {
+          matches: [{ path: { type: 'PathPrefix', value: '/' } }],
+          backendRefs: [{ group: '', kind: 'Service', name: 'agents', port: 80, weight: 1 }],
+        },
+      ],
+    });
+  });
+
+  test('has no names where the spec leaves them to the listeners', () => {
+    assert.ok(!('hostnames' in routeOf({ parentRefs: [{ name: 'public' }] })));
+  });
+
+  test('and an Ingress stand side by side, and all their names are own hosts of the gateway', () => {
+    const ingress = { host: 'skills.example.com' };
+    const httpRoute = { parentRefs: [{ name: 'public' }], hostnames: ['skills.example.com', 'agents.example.com'] };
+    assert.deepEqual(kindsOf(children({ auth, ingress, httpRoute })).slice(-2), ['Ingress', 'HTTPRoute']);
+    const hostsOf = (spec: object) => assemble(specOf(spec), []).content.hosts;
+    assert.deepEqual(hostsOf({ auth, ingress, httpRoute }), ['skills.example.com', 'agents.example.com']);
+    assert.deepEqual(hostsOf({ auth, httpRoute }), ['skills.example.com', 'agents.example.com']);
+    assert.equal(hostsOf({ auth, httpRoute: { parentRefs: [{ name: 'public' }] } }), undefined);
   });
 });
 

@@ -148,7 +148,7 @@ export class FakeApiServer implements AsyncDisposable {
   readonly holding: Answer = (response, request) => void this.watches.push(new OpenWatch(response, request));
 }
 
-const isList = (path: string): boolean => /\/(skillsources|skillgateways|configmaps)$/.test(path);
+const isList = (path: string): boolean => /\/(skillsources|skillgateways|configmaps|httproutes)$/.test(path);
 
 export const listing =
   (items: unknown[], resourceVersion: string, token = ''): Answer =>

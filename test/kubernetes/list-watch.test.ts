@@ -3,6 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { configMaps, httpRoutes } from '../../operator/kubernetes/watched-resource.ts';
 import { type Answer, endingAtOnce, failing, listing, silent, skillSource } from './fake-api-server.ts';
 import { until } from './until.ts';
 import { watching } from './watching.ts';
@@ -242,6 +243,52 @@ for (const [code, reason] of [
     assert.deepEqual(listWatch.state, { resource: 'skillsources', namespace: 'flow', synced: true });
   });
 }
+
+test('of an optional resource that the API server does not serve there is none, and that is no fault', async (t) => {
+  const { server, start, passPause, store, listWatch, restarts, served, log } = await watching(t, {
+    resource: httpRoutes,
+    random: 0,
+  });
+  server.lists.push(failing(404), failing(404));
+  start();
+  assert.equal(await passPause(), 30_000);
+  assert.deepEqual(listWatch.state, { resource: 'httproutes', namespace: 'flow', synced: true });
+  assert.deepEqual([store.synced, store.list().length, served, restarts], [true, 0, [0], []]);
+  await passPause();
+  await server.watch(0);
+  assert.deepEqual(served, [0, 0]);
+  assert.equal(log.filter((line) => /does not serve it|serves it now/.test(line)).length, 2);
+});
+
+test('an optional resource is looked for at once when somebody knows that it is there', async (t) => {
+  const { server, clock, start, listWatch } = await watching(t, { resource: httpRoutes });
+  server.lists.push(failing(404));
+  start();
+  await clock.pause();
+  listWatch.lookAgain();
+  await server.watch(0);
+  listWatch.lookAgain();
+  assert.equal(server.listRequests.length, 2);
+});
+
+test('an optional resource that is served no more is gone with all of its objects, and found again', async (t) => {
+  const { server, clock, start, passPause, store, told, served } = await watching(t, {
+    resource: httpRoutes,
+    random: 0,
+  });
+  const route = skillSource('route', '5');
+  server.lists.push(listing([route], '9'));
+  start();
+  const watch = await server.watch(0);
+  await until(() => clock.waiting.length === 3, 'the watch is open');
+  clock.advance(2_000);
+  server.watchAnswers.push(failing(404));
+  watch.end();
+  assert.equal(await passPause(), 30_000);
+  assert.deepEqual([served, told], [[0], ['flow/route', 'flow/route']]);
+  await server.watch(1);
+  assert.deepEqual([served, store.list()], [[0, 0], []]);
+});
 
 test('an API server that has started anew and refuses for some seconds what it will grant is asked again soon', async (t) => {
   const { server, clock, start, passPause, store } = await watching(t, { random: 0 });
@@ -490,7 +537,7 @@ test('objects in the store are frozen through and through, and trimmed', async (
 });
 
 test('of ConfigMaps only metadata is asked for, and only metadata is kept', async (t) => {
-  const { server, store, start } = await watching(t, { kind: 'ConfigMap' });
+  const { server, store, start } = await watching(t, { resource: configMaps });
   const { metadata } = skillSource('skills', '3') as { metadata: unknown };
   server.lists.push(listing([{ metadata, data: { 'a.md': 'long' } }], '5'));
   start();

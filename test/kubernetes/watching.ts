@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Connection } from '../../operator/kubernetes/connection.ts';
 import { ListWatch } from '../../operator/kubernetes/list-watch.ts';
 import { ObjectStore } from '../../operator/kubernetes/object-store.ts';
-import { configMaps, skillSources } from '../../operator/kubernetes/watched-resource.ts';
+import { skillSources, type WatchedResource } from '../../operator/kubernetes/watched-resource.ts';
 import { FakeApiServer } from './fake-api-server.ts';
 import { FakeClock } from './fake-clock.ts';
 
@@ -17,6 +17,8 @@ export interface Watching {
   told: string[];
   /** Reasons of restarts, in order. */
   restarts: string[];
+  /** How many objects there were each time that the API server began or ceased to serve the resource. */
+  served: number[];
   log: string[];
   /** Lists, events and bookmarks heard so far. */
   heard(): number;
@@ -31,7 +33,7 @@ export async function watching(
   context: TestContext,
   options: {
     random?: number;
-    kind?: 'ConfigMap';
+    resource?: WatchedResource;
     load?: (server: FakeApiServer) => () => ReturnType<FakeApiServer['kubeConfig']>;
   } = {},
 ): Promise<Watching> {
@@ -46,13 +48,15 @@ export async function watching(
   store.onChange((key) => told.push(key));
   const restarts: string[] = [];
   let heard = 0;
+  const served: number[] = [];
   const listWatch = new ListWatch({
     connection,
-    resource: options.kind === 'ConfigMap' ? configMaps : skillSources,
+    resource: options.resource ?? skillSources,
     namespace: 'flow',
     store,
     clock,
     random: () => options.random ?? 0.5,
+    served: () => void served.push(store.list().length),
     metrics: { restarted: (_, reason) => void restarts.push(reason), heard: () => void heard++ },
     log,
   });
@@ -74,6 +78,7 @@ export async function watching(
     listWatch,
     told,
     restarts,
+    served,
     log: lines,
     heard: () => heard,
     start() {

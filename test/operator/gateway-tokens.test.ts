@@ -59,6 +59,15 @@ test('from the first index.json on nobody gets in while there is no Secret', asy
   await ready(operator, 'False/SecretNotFound');
   assert.equal(cluster.condition('gateways', 'agents', 'Stalled'), undefined);
   assert.match(cluster.status('gateways', 'agents').conditions[0].message, /Secret "agents-tokens" is not there/);
+
+  const told = () =>
+    cluster.events.filter(({ action }) => action === 'Serve').map(({ type, reason }) => `${type} ${reason}`);
+  await eventually('a Warning', told, (events) => events.length > 0);
+  cluster.secrets.set('agents-tokens', { n8n: first });
+  cluster.gateway('agents', { spec });
+  await ready(operator, 'True/Succeeded');
+  await eventually('that it is well again', told, (events) => events.length > 1);
+  assert.deepEqual(told(), ['Warning SecretNotFound', 'Normal Succeeded']);
 });
 
 test('a Secret that changes is noticed within 30 s, whatever else is quiet; no token is told anywhere', async () => {

@@ -192,7 +192,7 @@ async function caller(
     connection: { getJson: (path) => server.answer(path) },
     cluster: {
       gateways,
-      children: deployments && { store: () => deployments, read: never, apply: never, remove: never },
+      children: deployments && { store: () => deployments, onServed() {}, read: never, apply: never, remove: never },
     },
     sidecar,
     clock: server.clock,

@@ -12,6 +12,11 @@ const requirement = (key: string, operator: string, list?: string[]) =>
 const tokens = { secretRef: { name: 'agents-tokens' } };
 const closed = (...scopes: unknown[]) => ({ auth: { tokens, scopes } });
 
+const routeSpec = (parentRefs: object[], hostnames: string[] = []): object => ({
+  auth: { tokens },
+  httpRoute: { parentRefs, hostnames },
+});
+
 export const gatewayCases: Case[] = [
   { what: 'nothing: everything is served', spec: {} },
   { what: 'no spec', spec: undefined },
@@ -290,6 +295,90 @@ export const gatewayCases: Case[] = [
       ingress: { host: 'a.example', annotations: { 'nginx.ingress.kubernetes.io/server-snippet': 'x' } },
     },
     refused: on('spec.ingress.annotations', /snippets would configure/),
+  },
+  {
+    what: 'an HTTPRoute behind tokens, with every field',
+    spec: {
+      auth: { tokens },
+      httpRoute: {
+        parentRefs: [{ name: 'public', namespace: 'infra', sectionName: 'https', port: 443 }, { name: 'inner' }],
+        hostnames: ['skills.example.com', 'agents.example.com'],
+      },
+    },
+  },
+  {
+    what: 'an HTTPRoute to two listeners of one Gateway, and to its namesake elsewhere',
+    spec: routeSpec([
+      { name: 'public', sectionName: 'http' },
+      { name: 'public', sectionName: 'https' },
+      { name: 'public', namespace: 'infra' },
+    ]),
+  },
+  {
+    what: 'an HTTPRoute on a gateway that is open',
+    spec: { httpRoute: { parentRefs: [{ name: 'public' }] } },
+    refused: on('spec.httpRoute', /set auth too, or remove httpRoute/),
+  },
+  {
+    what: 'an HTTPRoute for no Gateway',
+    spec: { auth: { tokens }, httpRoute: { hostnames: ['a.example'] } },
+    refused: on('spec.httpRoute.parentRefs'),
+  },
+  { what: 'an HTTPRoute for an empty list', spec: routeSpec([]), refused: on('spec.httpRoute.parentRefs') },
+  {
+    what: 'an HTTPRoute for more Gateways than it may have',
+    spec: routeSpec(Array.from({ length: 9 }, (_, at) => ({ name: `g${at}` }))),
+    refused: on('spec.httpRoute.parentRefs'),
+  },
+  ...[
+    [{ name: 'public' }, { name: 'public' }],
+    [{ name: 'public' }, { name: 'public', sectionName: 'https' }],
+    [
+      { name: 'public', namespace: 'infra', sectionName: 'https' },
+      { name: 'public', namespace: 'infra', sectionName: 'https', port: 443 },
+    ],
+  ].map((parentRefs, at) => ({
+    what: `an HTTPRoute that names one Gateway twice, way ${at + 1}`,
+    spec: routeSpec(parentRefs),
+    refused: on('spec.httpRoute.parentRefs', /another sectionName/),
+  })),
+  {
+    what: 'an HTTPRoute for a Gateway of no name',
+    spec: routeSpec([{ name: 'Public' }]),
+    refused: on('spec.httpRoute.parentRefs[0].name', /the name of a Gateway/),
+  },
+  {
+    what: 'an HTTPRoute for a namespace of no name',
+    spec: routeSpec([{ name: 'public', namespace: 'in.fra' }]),
+    refused: on('spec.httpRoute.parentRefs[0].namespace', /namespace/),
+  },
+  {
+    what: 'an HTTPRoute for a listener of no name',
+    spec: routeSpec([{ name: 'public', sectionName: 'a b' }]),
+    refused: on('spec.httpRoute.parentRefs[0].sectionName', /listener/),
+  },
+  {
+    what: 'an HTTPRoute for port 0',
+    spec: routeSpec([{ name: 'public', port: 0 }]),
+    refused: on('spec.httpRoute.parentRefs[0].port'),
+  },
+  ...['*.example.com', 'a.example:443', '10.0.0.1', 'A.example', ''].map((hostname) => ({
+    what: `an HTTPRoute for the name '${hostname}'`,
+    spec: routeSpec([{ name: 'public' }], [hostname]),
+    refused: on('spec.httpRoute.hostnames[0]', /such as skills.example.com/),
+  })),
+  {
+    what: 'an HTTPRoute with one name twice',
+    spec: routeSpec([{ name: 'public' }], ['a.example', 'a.example']),
+    refused: on('spec.httpRoute.hostnames', /once/),
+  },
+  {
+    what: 'an HTTPRoute with more names than it may have',
+    spec: routeSpec(
+      [{ name: 'public' }],
+      Array.from({ length: 17 }, (_, at) => `a${at}.example`),
+    ),
+    refused: on('spec.httpRoute.hostnames'),
   },
   { what: 'reindex for nobody', spec: { reindex: 'Nobody' }, refused: on('spec.reindex') },
   { what: 'two scope tags in one', spec: { scope: { tags: ['a,b'] } }, refused: on('spec.scope.tags[0]', oneWord) },

@@ -5,6 +5,7 @@ import { renderAutoscaler } from './autoscaler.ts';
 import type { Owner } from './child-metadata.ts';
 import { renderDeployment } from './deployment.ts';
 import { renderDisruptionBudget } from './disruption-budget.ts';
+import { renderHttpRoute } from './http-route.ts';
 import { renderIngress } from './ingress.ts';
 import { renderNetworkPolicy } from './network-policy.ts';
 import type { LiveSecret, PodSettings } from './pod-settings.ts';
@@ -27,4 +28,5 @@ export const renderChildren = (
     renderAutoscaler(gateway, spec),
     renderDisruptionBudget(gateway, spec, settings),
     renderIngress(gateway, spec),
+    renderHttpRoute(gateway, spec),
   ].filter((child) => child !== undefined);
