@@ -1,5 +1,6 @@
 // Skills of which each text says which edition of all of them it is: whoever reads a mix, or something else, sees it.
 import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import type { ApiServer } from '../cluster/api-server.ts';
 
@@ -25,6 +26,39 @@ export async function writeEdition(api: ApiServer, namespace: string, edition: n
   const path = `/api/v1/namespaces/${namespace}/configmaps/editions`;
   const { status } = await api.request('PUT', path, configMapOf(namespace, edition));
   if (status !== 200) throw new Error(`edition ${edition}: the API server answered ${status}`);
+}
+
+/** Writes one edition after the other, until it is stopped. */
+export class EditionWriter {
+  readonly #writing: Promise<void>;
+  #over = false;
+  /** The last edition that it has begun to write. */
+  begun: number;
+
+  /**
+   * @param broken what did not hold is put here
+   * @param written the edition that stands
+   */
+  constructor(stage: { api: ApiServer; namespace: string }, broken: string[], written = 1) {
+    this.begun = written;
+    this.#writing = this.#write(stage, broken);
+  }
+
+  async stop(): Promise<void> {
+    this.#over = true;
+    await this.#writing;
+  }
+
+  async #write({ api, namespace }: { api: ApiServer; namespace: string }, broken: string[]): Promise<void> {
+    while (!this.#over) {
+      const next = this.begun + 1;
+      this.begun = next;
+      await writeEdition(api, namespace, next).catch((error: Error) =>
+        broken.push(`an edition was not written: ${error.message}`),
+      );
+      await pause(50);
+    }
+  }
 }
 
 async function ask(url: string, method: string, params: object): Promise<Record<string, never>> {

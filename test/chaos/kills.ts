@@ -1,13 +1,14 @@
 // The operator killed at random while it publishes, readers checking every answer: nobody reads anything wrong, nothing is lost.
 // KILLS=50 makes it shorter, SEED=7 kills at the moments of a run that printed that seed.
-import { createHash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readIndex } from '../../catalogue/index-reader.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { listSkills, writeEdition } from './editions.ts';
+import { chances } from './chances.ts';
+import { EditionWriter, listSkills, writeEdition } from './editions.ts';
 import { type Outcome, type Proof, size } from './proof.ts';
 import { Readers, wordsOf } from './readers.ts';
 import { missing, Stage, started } from './stage.ts';
@@ -30,7 +31,6 @@ export const kills: Proof = {
     const { api, namespace } = stage;
     const broken: string[] = [];
     let edition = 1;
-    let over = false;
 
     const first = stage.operator();
     const server = await stage.server();
@@ -49,19 +49,8 @@ export const kills: Proof = {
     progress(`an operator lives ${Math.round(longestLife)} ms at most`);
     await first[Symbol.asyncDispose]();
 
-    const writing = async (): Promise<void> => {
-      while (!over) {
-        try {
-          await writeEdition(api, namespace, edition + 1);
-          edition += 1;
-        } catch (error) {
-          broken.push(`an edition was not written: ${wordsOf(error)}`);
-        }
-        await pause(50);
-      }
-    };
-    const writer = writing();
-    const readers = new Readers(url, () => edition + 1, broken);
+    const writer = new EditionWriter(stage, broken, edition);
+    const readers = new Readers(url, () => writer.begun, broken);
     let published = 0;
     let lost = 0;
     let killed = 0;
@@ -90,15 +79,13 @@ export const kills: Proof = {
           progress(`${killed + 1} kills, ${readers.reads} reads, ${published} publications, ${broken.length} bad`);
       }
       if (published < wanted / 2) broken.push(`${published} publications: most operators died before they published`);
-      over = true;
-      await writer;
+      await writer.stop();
       await readers.stop();
       await using last = stage.operator();
-      const fault = await missing(url, edition, 60);
+      const fault = await missing(url, writer.begun, 60);
       if (fault !== undefined) broken.push(`the last edition is not served: ${fault}; ${last.said.slice(-500)}`);
     } finally {
-      over = true;
-      await writer;
+      await writer.stop();
       await readers.stop();
       await server[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
@@ -115,9 +102,3 @@ export const kills: Proof = {
     };
   },
 };
-
-/** Numbers in [0, 1), the same for the same seed. */
-function chances(seed: number): () => number {
-  let turn = 0;
-  return () => createHash('sha256').update(`${seed} ${turn++}`).digest().readUInt32BE() / 2 ** 32;
-}

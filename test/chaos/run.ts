@@ -12,8 +12,9 @@ import { kills } from './kills.ts';
 import { changed, type Proof } from './proof.ts';
 import { rolling } from './rolling.ts';
 import { sources } from './sources.ts';
+import { twoOperators } from './two-operators.ts';
 
-const proofs: readonly Proof[] = [kills, apiServer, rolling, sources, disk, fuzz];
+const proofs: readonly Proof[] = [kills, apiServer, twoOperators, rolling, sources, disk, fuzz];
 
 const results = join(import.meta.dirname, 'results');
 

@@ -137,7 +137,7 @@ function connect(coordinates: Coordinates): ApiServer {
     return await accountOf(inNamespace, name);
   };
   const accountOf = async (inNamespace: string, name: string): Promise<OperatorAccount> => {
-    const token = (await kubectl(['create', 'token', name, '-n', inNamespace, '--duration=1h'])).trim();
+    const token = (await kubectl(['create', 'token', name, '-n', inNamespace, '--duration=12h'])).trim();
     const path = join(coordinates.folder, `${inNamespace}.kubeconfig`);
     const config = parse(await readFile(coordinates.kubeconfig, 'utf8'));
     config.contexts = [{ name: 'test', context: { cluster: 'test', user: name, namespace: inNamespace } }];
