@@ -26,7 +26,7 @@ test('an operator goes on after its API server was restarted', async () => {
 test('whoever asks for a proof, fault or size that there is not is told what there is', async () => {
   assert.deepEqual(await chaos({}, 'sinks'), {
     code: 2,
-    said: 'no proof is called sinks: there are kills, api-server, two-operators, rolling, sources, disk, fuzz',
+    said: 'no proof is called sinks: there are kills, api-server, two-operators, rolling, sources, scale, disk, fuzz',
   });
   const before = existsSync(join(import.meta.dirname, 'results/api-server.json'));
   const unknown = await chaos({ FAULTS: 'flood' }, 'api-server');

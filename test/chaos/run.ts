@@ -11,10 +11,11 @@ import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
 import { changed, type Proof } from './proof.ts';
 import { rolling } from './rolling.ts';
+import { scale } from './scale.ts';
 import { sources } from './sources.ts';
 import { twoOperators } from './two-operators.ts';
 
-const proofs: readonly Proof[] = [kills, apiServer, twoOperators, rolling, sources, disk, fuzz];
+const proofs: readonly Proof[] = [kills, apiServer, twoOperators, rolling, sources, scale, disk, fuzz];
 
 const results = join(import.meta.dirname, 'results');
 
