@@ -23,10 +23,16 @@ test('an operator goes on after its API server was restarted', async () => {
   assert.match(said, /^api-server +holds +\d+ s +1 faults, /m);
 });
 
+test('an operator needs every right that the chart grants, and no other', async () => {
+  const { code, said } = await chaos({}, 'rbac');
+  assert.equal(code, 0, said);
+  assert.match(said, /^rbac +holds /m);
+});
+
 test('whoever asks for a proof, fault or size that there is not is told what there is', async () => {
   assert.deepEqual(await chaos({}, 'sinks'), {
     code: 2,
-    said: 'no proof is called sinks: there are kills, api-server, two-operators, rolling, sources, scale, disk, fuzz',
+    said: 'no proof is called sinks: there are kills, api-server, two-operators, rolling, sources, rbac, scale, disk, fuzz',
   });
   const before = existsSync(join(import.meta.dirname, 'results/api-server.json'));
   const unknown = await chaos({ FAULTS: 'flood' }, 'api-server');

@@ -10,12 +10,13 @@ import { disk } from './disk.ts';
 import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
 import { changed, type Proof } from './proof.ts';
+import { rbac } from './rbac.ts';
 import { rolling } from './rolling.ts';
 import { scale } from './scale.ts';
 import { sources } from './sources.ts';
 import { twoOperators } from './two-operators.ts';
 
-const proofs: readonly Proof[] = [kills, apiServer, twoOperators, rolling, sources, scale, disk, fuzz];
+const proofs: readonly Proof[] = [kills, apiServer, twoOperators, rolling, sources, rbac, scale, disk, fuzz];
 
 const results = join(import.meta.dirname, 'results');
 

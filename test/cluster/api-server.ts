@@ -44,7 +44,8 @@ export interface ApiServer extends Coordinates {
 }
 
 /** Starts a control plane with Lyceum's CRDs in it. It ends when disposed, or when this process ends in whatever way. */
-export const startControlPlane = (): Promise<Held<Coordinates>> => startHeld('control-plane.ts');
+export const startControlPlane = (...args: string[]): Promise<Held<Coordinates>> =>
+  startHeld('control-plane.ts', ...args);
 
 let shared: Promise<ApiServer> | undefined;
 
@@ -67,8 +68,9 @@ export interface OwnApiServer extends ApiServer, AsyncDisposable {
 
 export type ControlPlaneProgram = 'etcd' | 'kube-apiserver';
 
-export async function ownApiServer(): Promise<OwnApiServer> {
-  const held = await startControlPlane();
+/** @param args of control-plane.ts */
+export async function ownApiServer(...args: string[]): Promise<OwnApiServer> {
+  const held = await startControlPlane(...args);
   const api = connect(held.coordinates);
   return {
     ...api,

@@ -1,6 +1,7 @@
 // A real Kubernetes control plane as one program: starts it, prints where it is as a line of JSON, ends with its stdin.
+// With `--audit` it keeps what ServiceAccounts ask of it in audit.log of its folder, a line of JSON each.
 // A line `kill etcd` or `restart etcd` on its stdin does that to one of its programs, and is answered by a line when it is done.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,17 @@ async function freePort(): Promise<number> {
   return (address as { port: number }).port;
 }
 
+/** Arguments of an API server that keeps what ServiceAccounts ask of it. */
+async function auditing(): Promise<string[]> {
+  const policy = join(programs.folder, 'audit-policy.json');
+  const rules = [{ level: 'Metadata', userGroups: ['system:serviceaccounts'] }, { level: 'None' }];
+  await writeFile(
+    policy,
+    JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages: ['RequestReceived'], rules }),
+  );
+  return [`--audit-policy-file=${policy}`, `--audit-log-path=${join(programs.folder, 'audit.log')}`];
+}
+
 async function startAll(): Promise<Coordinates> {
   const bin = await programs.build();
   const { url, folder, ca, kubeconfig } = await startKubernetes(programs, {
@@ -35,7 +47,7 @@ async function startAll(): Promise<Coordinates> {
     address: '127.0.0.1',
     port: await freePort(),
     authorization: 'RBAC',
-    arguments: ['--endpoint-reconciler-type=none'],
+    arguments: ['--endpoint-reconciler-type=none', ...(process.argv.includes('--audit') ? await auditing() : [])],
     definitions: crds,
   });
   return { url, bin, folder, ca, kubeconfig };

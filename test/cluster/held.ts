@@ -16,8 +16,10 @@ export interface Held<Where> extends AsyncDisposable {
  * @param program `control-plane.ts` or `node.ts`; it prints where the cluster is as a line of JSON and ends with its stdin
  * @throws when it ends without that line; it has told then what is missing
  */
-export async function startHeld<Where>(program: string): Promise<Held<Where>> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, program)], { stdio: ['pipe', 'pipe', 'inherit'] });
+export async function startHeld<Where>(program: string, ...args: string[]): Promise<Held<Where>> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
   const [line] = (await Promise.race([once(lines, 'line'), once(lines, 'close')])) as [string?];
