@@ -121,16 +121,28 @@ async function readManifest(
   return Array.isArray(found) ? { stamp, documents: found } : refused(found.complaint);
 }
 
+const tooDeep = { complaint: ': nested too deeply to be read' };
+
+/** The package throws it, or gathers it like the errors of a file, by where its stack ends. */
+const isStackOverflow = ({ message }: Error): boolean => /^Maximum call stack/.test(message);
+
 /** @returns the documents that say something; or what is wrong, with the line, to be put behind the file's name */
 export function documentsIn(file: string, text: string): ManifestDocument[] | { complaint: string } {
   const lines = new LineCounter();
   // Not with `prettyErrors`: brackets that are opened a thousand times, and never closed, would take minutes.
-  const parsed = parseAllDocuments(text, { prettyErrors: false, lineCounter: lines, logLevel: 'error' });
+  let parsed: ReturnType<typeof parseAllDocuments>;
+  try {
+    parsed = parseAllDocuments(text, { prettyErrors: false, lineCounter: lines, logLevel: 'error' });
+  } catch (error) {
+    if (!isStackOverflow(error as Error)) throw error;
+    return tooDeep;
+  }
   const documents: ManifestDocument[] = [];
   if (!Array.isArray(parsed)) return documents;
   for (const document of parsed) {
-    const { line } = lines.linePos(document.range[0]);
+    const { line } = lines.linePos(document.range?.[0] ?? 0);
     const error = document.errors[0];
+    if (error !== undefined && isStackOverflow(error)) return tooDeep;
     if (error)
       return { complaint: `:${lines.linePos(error.pos[0]).line}: not YAML: ${error.message.split('\n', 1)[0]}` };
     let value: unknown;
