@@ -20,7 +20,7 @@ import { Stage, started } from './stage.ts';
 const megabyte = 1_000_000;
 const mostResident = 300 * megabyte;
 /** As the chart has its operator's Node keep its heap. */
-const nodeOptions = '--max-semi-space-size=16';
+const nodeOptions = '--max-semi-space-size=4';
 /** Seconds until each source has found its fate; some are slow on purpose, and four are looked at at once. */
 const longest = 240;
 

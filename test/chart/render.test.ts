@@ -314,13 +314,13 @@ describe('the operator', () => {
       ['536870912', 384],
     ] as const) {
       const all = await objects(helm4, { values: { resources: { limits: { memory: limit } } } });
-      const value = `--max-semi-space-size=16 --max-old-space-size=${heap}`;
+      const value = `--max-semi-space-size=4 --max-old-space-size=${heap}`;
       assert.deepEqual(container(all, 'operator').env[0], { name: 'NODE_OPTIONS', value }, limit);
     }
     const without = await objects(helm4, { values: { resources: { limits: null } } });
     assert.deepEqual(container(without, 'operator').env[0], {
       name: 'NODE_OPTIONS',
-      value: '--max-semi-space-size=16',
+      value: '--max-semi-space-size=4',
     });
   });
 

@@ -82,10 +82,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if and (gt (int .Values.replicas) 1) (not (include "lyceum.oneNode" .)) }}true{{ end }}
 {{- end }}
 
-{{- /* Options for Node. Takes `resources`; three quarters of the memory that a container may have are its heap. */}}
+{{- /* Options for Node. Takes the MiB of its young generation and `resources`; three quarters of the memory that a container may have are its heap. */}}
 {{- define "lyceum.nodeOptions" -}}
---max-semi-space-size=16
-{{- with ((.limits).memory) }}
+--max-semi-space-size={{ index . 0 }}
+{{- with (((index . 1).limits).memory) }}
 {{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 }}
 {{- $number := regexFind "^[0-9.]+" . | float64 }}
 {{- $unit := get $units (regexFind "[A-Za-z]*$" .) }}
