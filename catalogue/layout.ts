@@ -39,6 +39,9 @@ export const segmentPath = (namespace: string, name: string, digest: string): st
 export const segmentIndexPath = (namespace: string, name: string, digest: string): string =>
   `${segmentsFolder(namespace, name)}/${hex(digest)}.index`;
 
+/** Which operator publishes, where one of several is elected. Servers do not read it. */
+export const claimPath = 'claim';
+
 /** Files under construction; on the same file system as the rest, since they are renamed into place. */
 export const temporaryFolder = 'tmp';
 

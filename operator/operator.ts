@@ -10,10 +10,11 @@ import { GatewayReconciler } from './gateway/gateway-reconciler.ts';
 import { type Reindexed, type ReindexRefusal, reindex } from './gateway/reindex.ts';
 import { type Cluster, childKinds, type KubernetesObject, keyOf, type ObjectKey } from './kubernetes/cluster.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { Claim, type Displaced } from './publish/claim.ts';
 import { Collector } from './publish/collector.ts';
 import { Volume } from './publish/volume.ts';
 import { watchVolume } from './publish/volume-watch.ts';
-import type { SourceFaultReason } from './reasons.ts';
+import { SourceFault, type SourceFaultReason } from './reasons.ts';
 import { conditionsOf } from './reconcile/conditions.ts';
 import { Controller } from './reconcile/controller.ts';
 import { type SecretUsers, secretsOfGateways, secretsOfSources, watchSecrets } from './reconcile/secret-watch.ts';
@@ -40,6 +41,8 @@ export interface OperatorOptions {
    * @throws the signal's reason when it aborts first
    */
   elected?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** Called when another operator has been elected since, and has claimed the volume: this one has to end. */
+  displaced?: ((why: Displaced) => void) | undefined;
   log: Logger;
 }
 
@@ -59,6 +62,11 @@ export interface RunningOperator {
   /** Stops taking work, aborts fetches, waits for what is under way. */
   close(): Promise<void>;
 }
+
+/** A volume that cannot be written is claimed when it can be, with the first publication. */
+const untilItIsWell = (error: unknown): void => {
+  if (!(error instanceof SourceFault)) throw error;
+};
 
 const gatewayWorkers = 2;
 /** Where Kubernetes mounts a pod's own credentials. */
@@ -86,9 +94,11 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
     log,
   });
   const { children } = cluster;
+  const claim = options.elected && new Claim(volume, (why) => options.displaced?.(why));
   const gateways = new GatewayReconciler({
     cluster,
     volume,
+    claim,
     viewOf: (source) => sources.view(source),
     urlOf,
     metrics: metrics.gateways,
@@ -186,6 +196,7 @@ export async function startOperator(options: OperatorOptions): Promise<RunningOp
   const work = async (): Promise<void> => {
     await cluster.synced(signal);
     await options.elected?.(signal);
+    await claim?.make().catch(untilItIsWell);
     working = true;
     follow();
     await Promise.all([

@@ -88,6 +88,10 @@ export function operatorCommand(): Command {
         pods: (ownNamespace) => podSettings(flags, ownNamespace, process.env, sync),
         log,
       });
+      const lose = (why: Error): void => {
+        lost.abort(why);
+        setTimeout(() => process.exit(1), longestFarewell).unref();
+      };
       const election = await electionOf(flags, connected, log);
       const operator = await startOperator({
         ...(await sourceOptions(flags, connected.apiServer)),
@@ -98,13 +102,11 @@ export function operatorCommand(): Command {
         concurrentFetches: flags.concurrentFetches,
         urlOf: sidecarUrl(flags),
         pods: connected.pods,
-        elected:
-          election &&
-          ((signal) =>
-            election.elected(signal, (why) => {
-              lost.abort(why);
-              setTimeout(() => process.exit(1), longestFarewell).unref();
-            })),
+        elected: election && ((signal) => election.elected(signal, lose)),
+        displaced: (why) => {
+          log.error({ why: why.message }, 'this operator leads no longer');
+          lose(why);
+        },
         log,
       });
       const everywhere = anyAddress();

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Cluster, KubernetesObject, ObjectKey } from '../kubernetes/cluster.ts';
 import type { GatewayMetrics } from '../metrics.ts';
+import type { Claim } from '../publish/claim.ts';
 import { publishIndex } from '../publish/gateway-publication.ts';
 import type { Volume } from '../publish/volume.ts';
 import { SourceFault } from '../reasons.ts';
@@ -20,6 +21,8 @@ import { selectSources } from './selection.ts';
 export interface GatewayReconcilerOptions {
   cluster: Cluster;
   volume: Volume;
+  /** Where one of several operators is elected. */
+  claim?: Claim | undefined;
   /** What is known of a source; undefined before anything is. */
   viewOf(source: KubernetesObject): SourceView | Promise<SourceView>;
   /** Where clients reach a gateway, when the installation knows it. */
@@ -64,7 +67,7 @@ export class GatewayReconciler {
     return this.#accesses.get(key)?.secret.version;
   }
 
-  /** @throws KubernetesError when a Secret cannot be read or the status cannot be written */
+  /** @throws KubernetesError when a Secret cannot be read or the status cannot be written; Displaced by another operator */
   async reconcile(key: ObjectKey): Promise<ReconcileResult> {
     const gateway = this.#options.cluster.gateways.get(key);
     if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
@@ -143,13 +146,19 @@ export class GatewayReconciler {
     spec: SkillGatewaySpec,
     access: Access | undefined,
   ): Promise<NonNullable<GatewayStanding['sources']>> {
-    const { volume, viewOf, log } = this.#options;
+    const { volume, claim, viewOf, log } = this.#options;
     const { namespace, name } = gateway.metadata;
     const { selected, missing } = this.#selectedBy(gateway, spec);
     const views = await Promise.all(selected.map((source) => viewOf(source)));
     const { content, conflicts, totals } = this.#assemble(key, spec, views);
     const auth = access === undefined ? {} : { auth: access.setting };
-    const { generation, digest, changed } = await publishIndex(volume, { namespace, name }, { ...content, ...auth });
+    const { generation, digest, changed } = await publishIndex(
+      volume,
+      { namespace, name },
+      { ...content, ...auth },
+      Date.now(),
+      claim,
+    );
     this.#published.set(key, { digest, generation, totals, conflicts });
     if (changed)
       log.info({ gateway: key, generation, skills: totals.skills, sources: totals.sources }, 'catalogue published');

@@ -2,6 +2,7 @@
 import { type Index, type IndexContent, indexDigest, indexFormat, indexSchema } from '../../catalogue/index-file.ts';
 import { indexPath } from '../../catalogue/layout.ts';
 import { SourceFault } from '../reasons.ts';
+import type { Claim } from './claim.ts';
 import { type History, nextHistory, readHistory, writeHistory } from './history.ts';
 import type { Key } from './key.ts';
 import type { Volume } from './volume.ts';
@@ -18,13 +19,15 @@ export interface PublishedIndex {
  * than the highest that the index or the history on the volume can be made to tell, whatever else is wrong with them
  * (damaged, a newer format); 1 where neither tells any.
  * @param now milliseconds since 1970
- * @throws SourceFault StorageFailed, also when a catalogue that the content names is not on the volume
+ * @param claim of this operator on the volume, where one of several is elected
+ * @throws Displaced, SourceFault StorageFailed, also when a catalogue that the content names is not on the volume
  */
 export async function publishIndex(
   volume: Volume,
   key: Key,
   content: IndexContent,
   now: number = Date.now(),
+  claim?: Pick<Claim, 'check'>,
 ): Promise<PublishedIndex> {
   const path = indexPath(key.namespace, key.name);
   const draft = indexSchema.parse({
@@ -47,13 +50,15 @@ export async function publishIndex(
       throw new SourceFault('StorageFailed', `cannot write ${path}: ${catalogue.path} is not on the volume`);
     }
   }
+  await claim?.check();
   const history: History | undefined = await readHistory(volume, key);
   const generation = Math.max(there.generation, history?.generation ?? 0) + 1;
   await writeHistory(volume, key, nextHistory(history, there.whole, { generation, catalogues }, now));
   // Another writer, of a Lease that was lost or taken, has been faster: its generation must not be gone back behind.
   if (whatIsThere(await volume.read(path)).generation !== there.generation) {
-    return await publishIndex(volume, key, content, now);
+    return await publishIndex(volume, key, content, now, claim);
   }
+  await claim?.check();
   await volume.write(path, Buffer.from(JSON.stringify({ ...draft, generation, digest })));
   return { generation, digest, changed: true };
 }
