@@ -238,15 +238,14 @@ describe('a server', () => {
 
   test('that is silent, at any point, is TimedOut; one that cuts the connection is named', async () => {
     const { url } = await packed();
-    const guard = { idleTimeout: 400 };
     await look(url, server);
     const whole = server.connections[0]!.bytesOut;
     for (const bytes of [0, 10, 1000, 2500, whole - 2000]) {
       server.after = { bytes, next: 'silence' };
-      await assert.rejects(look(url, { ...server, guard }), fault('TimedOut'), `${bytes} bytes`);
+      await assert.rejects(look(url, { ...server, guard: { idleTimeout: 400 } }), fault('TimedOut'), `${bytes} bytes`);
       server.after = { bytes, next: 'cut' };
       await assert.rejects(
-        look(url, { ...server, guard }),
+        look(url, server),
         (error) =>
           ['Unreachable', 'UpstreamInvalid'].includes((error as { reason: string }).reason) &&
           !/canary/.test(String(error)),
