@@ -6,7 +6,10 @@ import { test } from 'node:test';
 import { LyceumProcess } from '../fixtures/lyceum-process.ts';
 
 async function chaos(env: NodeJS.ProcessEnv, ...proofs: string[]): Promise<{ code: number | null; said: string }> {
-  await using run = new LyceumProcess(proofs, { env, program: `${import.meta.dirname}/run.ts` });
+  await using run = new LyceumProcess(proofs, {
+    env: { ...env, KEEP: 'no' },
+    program: `${import.meta.dirname}/run.ts`,
+  });
   return { code: await run.ended(), said: run.said };
 }
 

@@ -1,7 +1,8 @@
 // Proofs of what Lyceum survives, each a program that breaks something on purpose while readers check every answer.
 //   node test/chaos/run.ts          every proof, one after the other
 //   node test/chaos/run.ts kills    one of them
-// A run in its full size that holds writes what it found to results/<proof>.json, and into docs/reliability.md.
+// A run in its full size that holds writes what it found to results/<proof>.json, and into docs/reliability.md;
+// with KEEP=no it does not.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +30,7 @@ for (const proof of proofs.filter(({ name }) => asked.length === 0 || asked.incl
   rows.push([proof.name, broken.length === 0 ? 'holds' : 'BROKEN', `${seconds} s`, figuresOf(figures)]);
   for (const one of broken.slice(0, 20)) console.error(`  ${one}`);
   if (broken.length > 0) process.exitCode = 1;
-  if (changed.length === 0 && broken.length === 0) {
+  if (changed.length === 0 && broken.length === 0 && process.env.KEEP !== 'no') {
     const result: Result = {
       proof: proof.name,
       bar: proof.says,
