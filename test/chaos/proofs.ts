@@ -1,5 +1,6 @@
 // Every proof, in the order in which they are run.
 import { apiServer } from './api-server.ts';
+import { canary } from './canary.ts';
 import { disk } from './disk.ts';
 import { fuzz } from './fuzz.ts';
 import { kills } from './kills.ts';
@@ -10,4 +11,15 @@ import { scale } from './scale.ts';
 import { sources } from './sources.ts';
 import { twoOperators } from './two-operators.ts';
 
-export const proofs: readonly Proof[] = [kills, apiServer, twoOperators, rolling, sources, rbac, scale, disk, fuzz];
+export const proofs: readonly Proof[] = [
+  kills,
+  apiServer,
+  twoOperators,
+  rolling,
+  sources,
+  rbac,
+  canary,
+  scale,
+  disk,
+  fuzz,
+];
