@@ -1,7 +1,7 @@
 // The server program: one gateway's catalogue from a volume, served over HTTP until it is told to stop.
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
-import Fastify from 'fastify';
+import Fastify, { type FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { GuardOptions } from '../upstream/guard/client.ts';
 import { CountedDownloads } from './downloads/counted-downloads.ts';
@@ -92,7 +92,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     reindexForAnyone: options.reindexForAnyone,
     ...(options.lingerMs === undefined ? {} : { lingerMs: options.lingerMs }),
   });
-  const metricsApp = Fastify({ requestTimeout: 30_000, forceCloseConnections: true });
+  // Nobody is told again what he has asked for: there may be a secret in it.
+  const metricsApp = Fastify({
+    requestTimeout: 30_000,
+    forceCloseConnections: true,
+    frameworkErrors: (_error, _request, reply: FastifyReply) => void reply.code(400).send(),
+  });
+  metricsApp.setNotFoundHandler((_request, reply) => reply.code(404).send());
   metricsApp.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );

@@ -47,7 +47,7 @@ export const canary: Proof = {
   says: 'secrets in URLs, Secrets, tokens and headers are found in no log, event, status, metric, page, answer or file',
   async run(progress): Promise<Outcome> {
     const chosen = selection('CANARIES', Object.keys(groups));
-    const folder = await mkdtemp(join(tmpdir(), 'lyceum-canary-'));
+    const folder = await mkdtemp(join(tmpdir(), 'lyceum-planted-'));
     const canaries = new Canaries();
     const planted: PlantedSources[] = [];
     try {
@@ -137,8 +137,9 @@ class Scene implements AsyncDisposable {
       'a laptop does the same': () => this.#laptop(),
     };
     for (const [what, step] of Object.entries(steps)) {
+      const began = performance.now();
       await step();
-      progress(what);
+      progress(`${what}: ${((performance.now() - began) / 1000).toFixed(0)} s`);
     }
   }
 
@@ -382,11 +383,14 @@ class Scene implements AsyncDisposable {
     const volume = ['--volume', join(this.#folder, 'laptop')];
     const run = new LyceumProcess(['run', manifests, '--port', '0', ...volume, ...talkative], { env });
     this.#running.push({ name: 'lyceum run', process: run });
-    const told = () => run.said.match(/\bparrot-\d+\b|\bvariable\b/) !== null;
-    await eventually('lyceum run says what it found', told, Boolean, longest).catch(() => {
-      this.broken.push('lyceum run says nothing of its sources');
+    const names = [...this.sources.map(({ name }) => name), ...urls.map((_, at) => `refused-${at}`), 'variable'];
+    const untold = (): string[] => names.filter((name) => !new RegExp(`^${name} .* False `, 'm').test(run.said));
+    const none = (left: string[]): boolean => left.length === 0;
+    await eventually('lyceum run says what it found', untold, none, longest).catch(() => {
+      this.broken.push(`lyceum run says nothing of ${untold().join(', ')}`);
     });
-    for (const what of [manifests, ...urls]) {
+    // One in five: each form of each scheme has its turn, and the manifests hold them all.
+    for (const what of [manifests, ...urls.filter((_, at) => at % 5 === 0)]) {
       await using check = new LyceumProcess(['check', what], { env });
       await check.ended();
       this.#answers.push({ where: 'what lyceum check says', text: check.said });
@@ -435,11 +439,13 @@ class Scene implements AsyncDisposable {
   /** @returns what a search misses that is there: then it proves nothing of what it does not find */
   async overlooked(): Promise<string[]> {
     const { items } = JSON.parse(await this.#kubectl('get', 'secrets', '-o', 'json'));
-    const missed = (items as Anything[])
-      .filter(({ metadata }) => this.sources.some(({ name }) => name === metadata.name))
-      .filter(
-        ({ metadata, data }) => this.#canaries.found({ where: metadata.name, text: JSON.stringify(data) }).length === 0,
+    const missed = (items as Anything[]).filter(({ metadata, data }) => {
+      if (!this.sources.some(({ name }) => name === metadata.name)) return false;
+      const decoded = Object.values(data as Record<string, string>).map((value) =>
+        Buffer.from(value, 'base64').toString(),
       );
+      return this.#canaries.found({ where: metadata.name, text: decoded.join('\n') }).length === 0;
+    });
     return missed.map(({ metadata }) => `the search misses what stands in the Secret ${metadata.name}`);
   }
 

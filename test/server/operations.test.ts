@@ -92,6 +92,18 @@ describe('health', () => {
 });
 
 describe('metrics', () => {
+  it('repeat nothing of what is asked for beside them', async (test) => {
+    const { metricsUrl } = await serveCatalogue(test, schoolTree, { metricsPort: 0 });
+    for (const [path, status] of [
+      ['/canary?token=canary', 404],
+      ['/%canary', 400],
+    ] as const) {
+      const answer = await fetch(metricsUrl + path);
+      assert.equal(answer.status, status);
+      assert.doesNotMatch(await answer.text(), /canary/);
+    }
+  });
+
   it('stand on a listener of their own and count requests, reads and loads', async (test) => {
     const { url, metricsUrl } = await serveCatalogue(test, schoolTree, { metricsPort: 0 });
     await call(url, 'prompts/get', { name: 'flatsource_hello', arguments: { who: 'Ada' } });

@@ -28,7 +28,8 @@ interface Call {
 
 /** @returns the answers, headers included */
 export async function callAll(canaries: Canaries, door: Door): Promise<Place[]> {
-  const agent = new Agent(door.ca === undefined ? {} : { connect: { ca: door.ca } });
+  // A connection for each call: a kept one may be closed as the next call begins.
+  const agent = new Agent({ pipelining: 0, ...(door.ca === undefined ? {} : { connect: { ca: door.ca } }) });
   try {
     const places: Place[] = [];
     for (const call of calls(canaries, door)) places.push(await answer(door, agent, call));
@@ -47,7 +48,12 @@ async function answer({ name, origin }: Door, agent: Agent, call: Call): Promise
     headers,
     dispatcher: agent,
     ...(body === undefined ? {} : { body }),
+  }).catch((error: NodeJS.ErrnoException) => {
+    // A server need not hear a body to its end that it has refused.
+    if (body !== undefined && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) return undefined;
+    throw new Error(`${where}: ${error.message}`, { cause: error });
   });
+  if (found === undefined) return { where, text: '' };
   const bytes = Buffer.from(await found.body.arrayBuffer());
   const head = `${found.statusCode} ${JSON.stringify(found.headers)}\n`;
   const packed = bytes[0] === 0x1f && bytes[1] === 0x8b;

@@ -10,8 +10,8 @@ export interface Place {
   except?: readonly string[];
 }
 
-interface Planted {
-  value: string;
+/** What a value looks like in one text or another. */
+interface Forms {
   /** Whatever its case. */
   folded: readonly Form[];
   exact: readonly Form[];
@@ -22,46 +22,62 @@ interface Form {
   text: string;
 }
 
+interface Text {
+  plain: string;
+  folded: string;
+  /** One character a byte. */
+  bytes: string;
+}
+
+const beginningLength = 6;
+
 export class Canaries {
-  /** What each was planted as, by its value. */
-  readonly #planted = new Map<string, { as: string; forms: Planted }>();
+  /** By how they begin: where no such beginning stands none of them does, and most places have none. */
+  readonly #planted = new Map<string, { beginning: Forms; values: Map<string, { as: string; forms: Forms }> }>();
 
   /** @param as where it goes, in words @param value one that is there already; a new one where nothing is said */
   plant(as: string, value = `canary${randomBytes(12).toString('hex')}`): string {
     if (value.length < 8) throw new Error(`${as}: too short to be told from other words`);
-    if (!this.#planted.has(value)) this.#planted.set(value, { as, forms: formsOf(value) });
+    const begins = [...value].slice(0, beginningLength).join('');
+    const group = this.#planted.get(begins) ?? { beginning: formsOf(begins), values: new Map() };
+    this.#planted.set(begins, group);
+    if (!group.values.has(value)) group.values.set(value, { as, forms: formsOf(value) });
     return value;
   }
 
   get size(): number {
-    return this.#planted.size;
+    return [...this.#planted.values()].reduce((sum, { values }) => sum + values.size, 0);
   }
 
   /** @returns a line for each canary that stands there: what it was planted as, and in which form */
   found({ where, text, except = [] }: Place): string[] {
-    const [bytes, plain] = unpacked(text);
-    const folded = plain.toLowerCase();
+    const searched = unpacked(text);
     const lines: string[] = [];
-    for (const { as, forms } of this.#planted.values()) {
-      if (except.includes(forms.value)) continue;
-      const form =
-        forms.folded.find(({ text: words }) => folded.includes(words)) ??
-        forms.exact.find(({ text: words }) => plain.includes(words) || bytes.includes(words));
-      if (form !== undefined) lines.push(`${where}: ${as}, ${form.name}`);
+    for (const { beginning, values } of this.#planted.values()) {
+      if (formIn(searched, beginning) === undefined) continue;
+      for (const [value, { as, forms }] of values) {
+        const form = except.includes(value) ? undefined : formIn(searched, forms);
+        if (form !== undefined) lines.push(`${where}: ${as}, ${form.name}`);
+      }
     }
     return lines;
   }
 }
 
-/** As bytes and as UTF-8; out of its gzip where it is in one. */
-function unpacked(text: string | Buffer): [string, string] {
-  if (typeof text === 'string') return [text, text];
+const formIn = ({ plain, folded, bytes }: Text, forms: Forms): Form | undefined =>
+  forms.folded.find(({ text }) => folded.includes(text)) ??
+  forms.exact.find(({ text }) => plain.includes(text) || bytes.includes(text));
+
+/** Out of its gzip too, where it is in one. */
+function unpacked(text: string | Buffer): Text {
+  if (typeof text === 'string') return { plain: text, folded: text.toLowerCase(), bytes: text };
   const packed = text[0] === 0x1f && text[1] === 0x8b;
   const whole = packed ? Buffer.concat([text, gunzipSync(text)]) : text;
-  return [whole.toString('latin1'), whole.toString('utf8')];
+  const plain = whole.toString('utf8');
+  return { plain, folded: plain.toLowerCase(), bytes: whole.toString('latin1') };
 }
 
-function formsOf(value: string): Planted {
+function formsOf(value: string): Forms {
   const bytes = Buffer.from(value);
   const hex = bytes.toString('hex');
   const folded = [
@@ -75,7 +91,7 @@ function formsOf(value: string): Planted {
   const exact = [0, 1, 2].flatMap((before) =>
     (['base64', 'base64url'] as const).map((name) => ({ name: `in ${name}`, text: within(bytes, before, name) })),
   );
-  return { value, folded, exact };
+  return { folded, exact };
 }
 
 /** What is always the same of it in base64, however much stands before and behind it. @param before bytes, modulo 3 */

@@ -87,7 +87,7 @@ const kinds: Record<string, Kind> = {
     url: webDav,
     secret: login,
     parrots: inProtocol.webdav,
-    challenge: () => 'Digest realm="files", nonce="0123456789", qop="auth", algorithm=SHA-256',
+    challenge: () => 'Digest realm="files", nonce="0123456789", algorithm=MD5, qop="auth"',
   },
   bucket: {
     url: (origin) => `s3+${origin}/bucket`,
@@ -149,7 +149,7 @@ const parrots: Group = async (canaries) => {
 };
 
 const realGit: Group = async (canaries) => {
-  const root = await mkdtemp(join(tmpdir(), 'lyceum-canary-git-'));
+  const root = await mkdtemp(join(tmpdir(), 'lyceum-planted-git-'));
   const repository = await GitFixture.create(join(root, 'pack.git'));
   await repository.commitFiles(files);
   const password = canaries.plant('git: password');
