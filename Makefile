@@ -46,5 +46,5 @@ screenshots: install ## Take the pictures of the pages in docs/screenshots anew,
 bench: install ## Measure, print the table, write bench/results.json
 	@npm run -s bench
 
-chaos: install ## Break things on purpose while readers check every answer; PART=kills for one proof (kills, api-server, two-operators, rolling and disk as root, sources, rbac, scale, fuzz), KILLS=50 or FUZZ_SECONDS=10 for a short one
+chaos: install ## Break things on purpose while readers check every answer; PART=kills for one proof (kills, api-server, two-operators, rolling and disk as root, sources, rbac, canary, scale, fuzz), KILLS=50 or FUZZ_SECONDS=10 for a short one
 	@node test/chaos/run.ts $(PART)

@@ -35,7 +35,7 @@ test('an operator needs every right that the chart grants, and no other', async 
 test('whoever asks for a proof, fault or size that there is not is told what there is', async () => {
   assert.deepEqual(await chaos({}, 'sinks'), {
     code: 2,
-    said: 'no proof is called sinks: there are kills, api-server, two-operators, rolling, sources, rbac, scale, disk, fuzz',
+    said: 'no proof is called sinks: there are kills, api-server, two-operators, rolling, sources, rbac, canary, scale, disk, fuzz',
   });
   const before = existsSync(join(import.meta.dirname, 'results/api-server.json'));
   const unknown = await chaos({ FAULTS: 'flood' }, 'api-server');
